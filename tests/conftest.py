@@ -1,0 +1,34 @@
+"""Fixtures for all rooms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Reference data kept beside the checkout on the developers' machines and in CI."""
+    if not SHARED.is_dir():
+        pytest.skip("the reference data are not beside this checkout")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def optima(shared) -> dict:
+    """Certified optima: ``"<path> delta=<Δ>" -> {m, n, R, gamma_lower, gamma_upper, …}``."""
+    return json.loads((shared / "reference" / "gamma.json").read_text())
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """An empty data cache, away from the user's; compiled kernels stay where they are."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("PDMBENCH_CACHE", str(folder))
+    monkeypatch.delenv("PDMBENCH_MIRROR", raising=False)
+    monkeypatch.delenv("PDMBENCH_DATASETS", raising=False)
+    return folder
