@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import platformdirs
 import pytest
+
+# Compiled kernels are shared by all tests and their processes, also by those with a data cache of their own.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(platformdirs.user_cache_path("pdmbench") / "kernels"))
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
