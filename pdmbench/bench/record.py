@@ -119,14 +119,17 @@ class Record:
         """Whether the solver ran to its end or to a limit it was given."""
         return self.status in FINISHED
 
-    def cell_key(self) -> str:
-        """Short hash of everything that determines the result: names the cell's trace and its lock."""
+    @property
+    def identity(self) -> tuple:
+        """What was asked for: equal for two runs of one cell, whatever they gave."""
         given_beta = None if self.beta_from else self.beta
-        real = [
-            None if x is None else float(x) for x in (self.eps, self.delta, self.rho, self.eta, given_beta)
-        ]
-        identity = [self.dataset, self.positive, self.digest, self.algorithm, *real, int(self.seed)]
-        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+        real = (self.eps, self.delta, self.rho, self.eta, given_beta)
+        real = tuple(None if value is None else float(value) for value in real)
+        return (self.dataset, self.positive, self.algorithm, *real, int(self.seed))
+
+    def cell_key(self) -> str:
+        """Short hash of the identity and the data: names the cell's trace and its lock."""
+        return hashlib.sha256(json.dumps([*self.identity, self.digest]).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
         """One line of JSON; reading it back gives an equal record."""

@@ -1,0 +1,156 @@
+"""The results folder: nothing that was appended is lost, nothing half-written is believed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from pdmbench.bench.record import Record
+from pdmbench.bench.store import Store
+from pdmbench.errors import DataError
+from pdmbench.solvers.base import Status, TracePoint
+
+
+@pytest.fixture
+def record() -> Record:
+    return Record(
+        dataset="a", algorithm="pdm", eps=0.01, rho=1.0, seed=0, status=Status.CONVERGED, margin=0.1
+    )
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def test_an_empty_folder_has_no_records_and_is_not_made(store):
+    assert store.records() == []
+    assert not store.folder.exists()
+
+
+def test_records_come_back_in_order(store, record):
+    ours = [replace(record, seed=seed) for seed in range(3)]
+    for one in ours:
+        store.append(one)
+        assert Store(store.folder).records()[-1] == one
+    assert store.records() == ours
+
+
+def test_a_second_reader_sees_what_was_appended_later(store, record):
+    reader = Store(store.folder)
+    assert reader.records() == []
+    store.append(record)
+    assert reader.records() == [record]
+    assert reader.records() == [record]
+
+
+@pytest.mark.parametrize("length", [1, 100])
+def test_a_half_written_last_line_is_cut_off_with_a_note(store, record, length):
+    store.append(record)
+    with store.path.open("ab") as file:
+        file.write(record.to_json().encode()[:length])
+    assert store.records() == [record]
+    notes: list[str] = []
+    other = replace(record, seed=1)
+    Store(store.folder, notes.append).append(other)
+    assert Store(store.folder).records() == [record, other]
+    assert len(notes) == 1
+    assert f"{length} bytes" in notes[0]
+
+
+def test_a_half_written_only_line_is_cut_off(store, record):
+    store.folder.mkdir()
+    store.path.write_bytes(b"x" * 200_000)
+    store.append(record)
+    assert Store(store.folder).records() == [record]
+
+
+def test_a_whole_last_line_without_its_newline_is_kept(store, record):
+    store.folder.mkdir()
+    store.path.write_text(record.to_json())
+    assert store.records() == [record]
+    store.append(replace(record, seed=1))
+    assert [one.seed for one in Store(store.folder).records()] == [0, 1]
+
+
+def test_a_broken_line_in_the_middle_is_named(store, record):
+    store.append(record)
+    with store.path.open("ab") as file:
+        file.write(b"{}\n")
+    store.append(record)
+    with pytest.raises(DataError, match=r"records\.jsonl, line 2: not a record"):
+        Store(store.folder).records()
+
+
+def test_writers_in_several_processes_lose_nothing(store, record):
+    program = """if True:
+        import sys
+        from dataclasses import replace
+        from pdmbench.bench.record import Record
+        from pdmbench.bench.store import Store
+        record = Record.from_json(sys.argv[2])
+        for i in range(20):
+            Store(sys.argv[1]).append(replace(record, seed=i, dataset=sys.argv[3]))
+    """
+    arguments = [sys.executable, "-c", program, str(store.folder), record.to_json()]
+    writers = [subprocess.Popen([*arguments, name]) for name in "ab"]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert sorted((one.dataset, one.seed) for one in store.records()) == [
+        (d, i) for d in "ab" for i in range(20)
+    ]
+
+
+def test_current_prefers_the_newest_finished(store, record):
+    failed, again = replace(record, status=Status.FAILED, margin=None), replace(record, margin=0.2)
+    for one in (failed, record, again, failed):
+        store.append(one)
+    assert store.current() == [again]
+
+
+def test_the_data_of_another_day_is_the_same_cell(store, record):
+    store.append(replace(record, digest="old"))
+    store.append(replace(record, digest="new"))
+    assert [one.digest for one in store.current()] == ["new"]
+
+
+def test_a_cell_is_claimed_once(store):
+    lock = store.claim("cell")
+    assert lock is not None
+    assert Store(store.folder).claim("cell") is None
+    assert Store(store.folder).claim("other") is not None
+    lock.release()
+    assert Store(store.folder).claim("cell") is not None
+
+
+def test_a_claim_ends_with_its_process(store):
+    program = """if True:
+        import os, sys
+        from pdmbench.bench.store import Store
+        lock = Store(sys.argv[1]).claim("cell")
+        os._exit(9)
+    """
+    assert subprocess.run([sys.executable, "-c", program, str(store.folder)]).returncode == 9
+    assert store.claim("cell") is not None
+
+
+def test_environment_is_stored_once(store):
+    key = store.write_environment({"cpu": "x", "load": 0.5})
+    assert key == store.write_environment({"load": 0.5, "cpu": "x"})
+    assert store.environment(key) == {"cpu": "x", "load": 0.5}
+    assert store.environment("none") is None
+    assert [path.name for path in (store.folder / "environments").iterdir()] == [f"{key}.json"]
+
+
+def test_trace_comes_back(store):
+    points = [TracePoint(1, 10, 0.1, 0.01, 0.2), TracePoint(2, 20, 0.2, 0.02, 0.1)]
+    store.write_trace("cell", points)
+    assert store.trace("cell") == points
+    assert store.trace("other") == []
+
+
+def test_trace_has_null_for_what_is_not_finite(store):
+    store.write_trace("cell", [TracePoint(1, 0, 0.1, 0.0, float("inf"))])
+    assert store.trace("cell")[0].bound is None
