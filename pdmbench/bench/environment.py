@@ -53,7 +53,9 @@ def busy(environment: dict) -> str | None:
     load, cores, jobs = environment["load"], environment["logical_cores"], environment["jobs"]
     if load is None or cores is None or load + jobs <= cores + 0.5:
         return None
-    return f"the machine is busy (load {load:g} on {cores} cores, {jobs} more to come): times will not be reliable"
+    return (
+        f"the machine is busy (load {load:g} on {cores} cores, {jobs} more to come): do not trust the times"
+    )
 
 
 def library_versions() -> dict[str, str | None]:
