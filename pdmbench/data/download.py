@@ -1,7 +1,7 @@
 """Fetching the files of a data set: from a mirror, then from where they are published.
 
 Built on requests rather than pooch, which neither resumes a broken transfer, nor keeps two processes from
-fetching the same file, nor tries a second address, nor hashes unpacked content: all of this would remain to do.
+fetching the same file, nor tries a second address, nor hashes unpacked content: nothing would be saved.
 
 A file is received as ``<name>.part``, verified, and only then renamed; so a file that bears its own name is
 whole, whenever and however a process ended. ``<name>.part.json`` says which version of which address it is.
