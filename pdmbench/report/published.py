@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
-from pdmbench.errors import UsageError
+from pdmbench import schema
 from pdmbench.report.cells import Problem
 from pdmbench.resources import folder
 
@@ -72,56 +71,34 @@ def load(path: str | Path | None = None) -> Published:
     UsageError
         When the file cannot be read, has a key that means nothing, or a cell that is neither a number nor "".
     """
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-
     path = Path(path) if path is not None else folder("configs") / "published.toml"
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", where=str(path)) from None
-    _known(content, ("settings", "delta", *PRINTED), str(path), "")
-    settings = _numbers(content.get("settings", {}), f"{path}: settings")
-    _known(settings, ("eps", "rho"), str(path), "settings.")
-    deltas = _numbers(content.get("delta", {}), f"{path}: delta")
+    content = _read(schema.load(path), ("settings", "delta", *PRINTED), schema.table, str(path))
+    settings = _filled(_read(content.get("settings", {}), ("eps", "rho"), _cell, f"{path}: settings"))
+    deltas = _filled(_read(content.get("delta", {}), content.get("delta", {}), _cell, f"{path}: delta"))
     values: dict[tuple[str, str, str], float] = {}
     for table, printed in PRINTED.items():
-        for dataset, cells in _mapping(content.get(table, {}), f"{path}: {table}").items():
-            key = f"{table}.{dataset}"
-            _known(_mapping(cells, f"{path}: {key}"), printed, str(path), f"{key}.")
-            for algorithm, numbers in cells.items():
-                where = f"{key}.{algorithm}"
-                found = _numbers(_mapping(numbers, f"{path}: {where}"), f"{path}: {where}")
-                _known(numbers, printed[algorithm], str(path), f"{where}.")
+        datasets = content.get(table, {})
+        for dataset, solvers in _read(datasets, datasets, schema.table, f"{path}: {table}").items():
+            where = f"{path}: {table}.{dataset}"
+            for algorithm, numbers in _read(solvers, printed, schema.table, where).items():
+                found = _filled(_read(numbers, printed[algorithm], _cell, f"{where}.{algorithm}"))
                 values.update({(dataset, algorithm, quantity): value for quantity, value in found.items()})
     return Published(str(path), settings, deltas, values)
 
 
-def _known(content: Mapping, allowed: tuple[str, ...] | Mapping, path: str, prefix: str) -> None:
-    for key in content:
-        if key not in allowed:
-            near = get_close_matches(key, list(allowed), 1)
-            fix = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(allowed)}"
-            raise UsageError(f"unknown key {prefix}{key}", where=path, fix=fix)
+def _read(table: Mapping, keys: Iterable[str], reader: schema.Reader, where: str) -> dict:
+    return schema.convert(table, dict.fromkeys(keys, reader), where)
 
 
-def _mapping(value: object, where: str) -> Mapping:
-    if not isinstance(value, Mapping):
-        raise UsageError("a table is expected here", where=where)
-    return value
+def _cell(value: object) -> float | None:
+    """A number, or "" for a cell that nobody has filled in."""
+    if value == "":
+        return None
+    try:
+        return schema.number(above=0)(value)
+    except ValueError:
+        raise ValueError('a positive number, or "" for none') from None
 
 
-def _numbers(content: Mapping, where: str) -> dict[str, float]:
-    """The filled cells: an empty string is one that nobody has filled in."""
-    found = {}
-    for key, value in _mapping(content, where).items():
-        if value == "":
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise UsageError(
-                f"{key} = {value!r} is no positive number", where, 'write the number, or "" for none'
-            )
-        found[key] = float(value)
-    return found
+def _filled(cells: Mapping[str, float | None]) -> dict[str, float]:
+    return {key: value for key, value in cells.items() if value is not None}

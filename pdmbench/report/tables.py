@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pdmbench.bench.record import Record
 from pdmbench.errors import UsageError
@@ -65,7 +65,7 @@ class Entry:
     Attributes
     ----------
     text : str
-        As printed, with the markers of its footnotes.
+        As printed, without the markers of its footnotes.
     mean, std : float or None
         In the unit of the column; std from two seeds on.
     seeds : int
@@ -74,6 +74,8 @@ class Entry:
         The reason in place of a number.
     published : float or None
         What the printed paper has, in the unit of the column.
+    notes : tuple of int
+        Its footnotes, counted from 1.
     """
 
     text: str
@@ -82,6 +84,12 @@ class Entry:
     seeds: int = 0
     why: str | None = None
     published: float | None = None
+    notes: tuple[int, ...] = ()
+
+    @property
+    def marked(self) -> str:
+        """The text with the markers of its footnotes."""
+        return self.text + "".join(map(grid.marker, self.notes))
 
     @property
     def ratio(self) -> float | None:
@@ -138,10 +146,10 @@ class _Notes:
 
     lines: list[str] = field(default_factory=list)
 
-    def marker(self, line: str) -> str:
+    def number(self, line: str) -> int:
         if line not in self.lines:
             self.lines.append(line)
-        return grid.marker(self.lines.index(line) + 1)
+        return self.lines.index(line) + 1
 
 
 def build(number: int | str, records: Iterable[Record], published: Published | None = None) -> Table:
@@ -226,7 +234,7 @@ def as_grid(table: Table) -> grid.Grid:
     """The table as text; published numbers and ratios stand in rows of their own below ours."""
     body: list[list[str]] = []
     for line in table.lines:
-        body.append([*line.headings, *(entry.text for entry in line.entries)])
+        body.append([*line.headings, *(entry.marked for entry in line.entries)])
         if any(entry.published is not None for entry in line.entries):
             blank = [""] * (len(line.headings) - 1)
             printed = [
@@ -259,24 +267,19 @@ def _entries(
     cell: Cell, quantities: Sequence[Quantity], notes: _Notes, printed: Sequence[float | None] = ()
 ) -> list[Entry]:
     """The entries of one cell; footnotes are marked at its last one, the time."""
-    marks = "".join(notes.marker(line) for line in _cell_notes(cell))
     printed = printed or [None] * len(quantities)
     entries = []
-    for k, (quantity, other) in enumerate(zip(quantities, printed, strict=True)):
-        mark = marks if k == len(quantities) - 1 else ""
+    for quantity, other in zip(quantities, printed, strict=True):
         mean, std = cell.mean(quantity.name), cell.std(quantity.name)
-        if not cell.done:
-            why = _reason(cell, quantity)
-            entries.append(Entry(why + mark, why=why, published=other))
-        elif mean is None:
-            entries.append(Entry(NOT_RUN + mark, why=NOT_RUN, published=other))
-        else:
-            mean, std = mean * quantity.factor, None if std is None else std * quantity.factor
-            text = (
-                grid.number(mean, quantity.digits) if std is None else grid.spread(mean, std, quantity.digits)
-            )
-            entries.append(Entry(text + mark, mean, std, len(cell.values(quantity.name)), published=other))
-    return entries
+        if not cell.done or mean is None:
+            why = NOT_RUN if cell.done else _reason(cell, quantity)
+            entries.append(Entry(why, why=why, published=other))
+            continue
+        mean, std = mean * quantity.factor, None if std is None else std * quantity.factor
+        text = grid.number(mean, quantity.digits) if std is None else grid.spread(mean, std, quantity.digits)
+        entries.append(Entry(text, mean, std, len(cell.values(quantity.name)), published=other))
+    numbers = tuple(notes.number(line) for line in _cell_notes(cell))
+    return [*entries[:-1], replace(entries[-1], notes=numbers)]
 
 
 def _reason(cell: Cell, quantity: Quantity) -> str:
@@ -365,6 +368,7 @@ def _csv(table: Table) -> str:
             f"{column.algorithm} {column.quantity.heading}" if column.algorithm else column.quantity.heading
         )
         headings += [name, f"{name} std"] if spread else [name]
+    headings += ["notes"] if table.notes else []
     body: list[list[object]] = [headings]
     for line in table.lines:
         values: list[object] = [*line.headings, line.problem.eps, line.problem.delta, line.problem.rho]
@@ -372,6 +376,8 @@ def _csv(table: Table) -> str:
             values.append(entry.why if entry.mean is None else entry.mean)
             if spread:
                 values.append(entry.std)
+        if table.notes:
+            values.append("; ".join(table.notes[k - 1] for entry in line.entries for k in entry.notes))
         body.append(values)
     return grid.csv_text(body)
 
@@ -392,6 +398,7 @@ def _json(table: Table) -> dict:
                 "text": entry.text,
                 "published": entry.published,
                 "ratio": entry.ratio,
+                "notes": list(entry.notes),
             }
             for column, entry in zip(table.columns, line.entries, strict=True)
         ]

@@ -57,14 +57,14 @@ def test_filled_cells_are_found_for_the_settings_of_the_paper(make, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[table3.adult]\n", "table3.*table1|unknown key table3"),
-        ("[table1.adult]\npdmm = {margin = 1}\n", "did you mean 'pdm'"),
-        ("[table1.adult]\npdm = {margn = 1}\n", "did you mean 'margin'"),
+        ("[table3.adult]\n", "did you mean table"),
+        ("[table1.adult]\npdmm = {margin = 1}\n", "did you mean pdm"),
+        ("[table1.adult]\npdm = {margn = 1}\n", "did you mean margin"),
         ("[table1.adult]\npdm = {margin = 'about 80'}\n", "positive number"),
         ("[table1.adult]\npdm = {margin = true}\n", "positive number"),
-        ("[table1.adult]\npdm = 3\n", "a table is expected"),
-        ("[table1\n", "cannot be read"),
-        ("[settings]\nepsilon = 1\n", "settings.epsilon"),
+        ("[table1.adult]\npdm = 3\n", "must be a table"),
+        ("[table1\n", "not valid TOML"),
+        ("[settings]\nepsilon = 1\n", "unknown key epsilon"),
     ],
 )
 def test_a_file_that_means_nothing_is_a_usage_error(tmp_path, text, said):

@@ -16,7 +16,7 @@ from pdmbench.report.published import Published
 
 
 def cells(table, row=0):
-    return [entry.text for entry in table.lines[row].entries]
+    return [entry.marked for entry in table.lines[row].entries]
 
 
 def column_names(table):
@@ -194,6 +194,12 @@ def test_csv_has_plain_numbers_and_the_standard_deviation(make):
     assert float(read[0]["pdm s std"]) == pytest.approx(0.5**0.5)
     assert float(read[0]["pdm 10⁴γ'_d"]) == pytest.approx(99.0)
     assert read[0]["pfm s"] == "–"
+
+
+def test_csv_carries_the_footnotes_too(make):
+    table = tables.build(2, [make("adult", "dcd-l2", note="liblinear switched"), make("web", "mpu")])
+    read = list(csv.DictReader(io.StringIO(tables.render(table, "csv"))))
+    assert [line["notes"] for line in read] == ["liblinear switched", ""]
 
 
 def test_json_has_numbers_and_reasons_apart(make):
