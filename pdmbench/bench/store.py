@@ -72,10 +72,6 @@ class Store:
                     tail = [record]
         return self._read + tail
 
-    def current(self) -> list[Record]:
-        """One record a cell: the newest finished one, else the newest."""
-        return current(self.records())
-
     def append(self, record: Record) -> None:
         """Add one record durably; cut off what a writer that was killed left half-written."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -157,16 +153,6 @@ def trace_line(point: TracePoint, **more: object) -> str:
     values = {**more, **asdict(point)}
     finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
     return json.dumps(finite, ensure_ascii=False, allow_nan=False)
-
-
-def current(records: Iterable[Record]) -> list[Record]:
-    """One record a cell: the newest finished one, else the newest; in order of first appearance."""
-    newest: dict[tuple, Record] = {}
-    for record in records:
-        known = newest.get(record.identity)
-        if known is None or record.finished or not known.finished:
-            newest[record.identity] = record
-    return list(newest.values())
 
 
 def _parse(line: bytes) -> Record | None:

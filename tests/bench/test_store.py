@@ -103,19 +103,6 @@ def test_writers_in_several_processes_lose_nothing(store, record):
     ]
 
 
-def test_current_prefers_the_newest_finished(store, record):
-    failed, again = replace(record, status=Status.FAILED, margin=None), replace(record, margin=0.2)
-    for one in (failed, record, again, failed):
-        store.append(one)
-    assert store.current() == [again]
-
-
-def test_the_data_of_another_day_is_the_same_cell(store, record):
-    store.append(replace(record, digest="old"))
-    store.append(replace(record, digest="new"))
-    assert [one.digest for one in store.current()] == ["new"]
-
-
 def test_a_cell_is_claimed_once(store):
     lock = store.claim("cell")
     assert lock is not None
