@@ -107,9 +107,10 @@ class Cell:
 
 @dataclass
 class Row:
-    """A problem and its cells."""
+    """A problem, what tables call it, and its cells."""
 
     problem: Problem
+    label: str
     cells: dict[str, Cell] = field(default_factory=dict)
 
     def cell(self, algorithm: str) -> Cell:
@@ -170,10 +171,9 @@ def rows(records: Iterable[Record], algorithms: Iterable[str] | None = None) -> 
         if record.digest is None or record.delta is None:  # its data were never read
             problem = _matching(record, grouped)
             grouped.setdefault(problem, {}).setdefault(record.algorithm, []).append(record)
-    found = [Row(problem, {a: _cell(a, rs) for a, rs in cells.items()}) for problem, cells in grouped.items()]
     order = {name: k for k, name in enumerate(DATASETS)}
-    found.sort(key=lambda row: order.get(row.problem.dataset, len(order)))
-    return found
+    problems = sorted(grouped, key=lambda problem: order.get(problem.dataset, len(order)))
+    return [Row(p, _label(p, problems), {a: _cell(a, rs) for a, rs in grouped[p].items()}) for p in problems]
 
 
 def interval(records: Iterable[Record], problem: Problem) -> Interval | None:
@@ -217,6 +217,21 @@ def _matching(record: Record, grouped: Iterable[Problem]) -> Problem:
         if known == problem:
             return problem
     return own
+
+
+def _label(own: Problem, problems: Iterable[Problem]) -> str:
+    """The data set, and what else tells its row from the others."""
+    twins = [other for other in problems if other.title == own.title]
+    more = []
+    if len({other.eps for other in problems}) > 1:
+        more.append(f"ε = {own.eps:g}")
+    for sign, name in (("Δ", "delta"), ("ρ", "rho")):
+        value = getattr(own, name)
+        if value is not None and any(getattr(other, name) != value for other in twins):
+            more.append(f"{sign} = {value:g}")
+    if own.digest and any(other.digest != own.digest for other in twins):
+        more.append(f"data {own.digest[:8]}")
+    return ", ".join([own.title, *more])
 
 
 def _cell(algorithm: str, records: list[Record]) -> Cell:

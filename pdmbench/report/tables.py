@@ -173,17 +173,16 @@ def build(number: int | str, records: Iterable[Record], published: Published | N
     name, layout = LAYOUTS[number]
     found = rows(records, layout)
     notes = _Notes()
-    labels = _labels(found)
     columns = tuple(Column(a, q) for a, quantities in layout.items() for q in quantities)
     lines = []
-    for row, label in zip(found, labels, strict=True):
+    for row in found:
         entries: list[Entry] = []
         for algorithm, quantities in layout.items():
             printed = [
                 published.value(row.problem, algorithm, q.name) if published else None for q in quantities
             ]
             entries += _entries(row.cell(algorithm), quantities, notes, printed)
-        lines.append(Line(row.problem, (label,), tuple(entries)))
+        lines.append(Line(row.problem, (row.label,), tuple(entries)))
     groups = [(_group(algorithm, found), len(quantities)) for algorithm, quantities in layout.items()]
     remarks = _remarks(found)
     if published is not None and not any(e.published is not None for line in lines for e in line.entries):
@@ -255,8 +254,8 @@ def _others(records: list[Record]) -> Table:
     found = rows(records, {r.algorithm for r in records} - set(PAPER))
     notes = _Notes()
     lines = [
-        Line(row.problem, (label, title(cell.algorithm)), tuple(_entries(cell, quantities, notes)))
-        for row, label in zip(found, _labels(found), strict=True)
+        Line(row.problem, (row.label, title(cell.algorithm)), tuple(_entries(cell, quantities, notes)))
+        for row in found
         for cell in row.cells.values()
     ]
     columns = tuple(Column(None, quantity) for quantity in quantities)
@@ -320,27 +319,6 @@ def _group(algorithm: str, found: Sequence[Row]) -> str:
     if algorithm in ("pdm", "pdm-succ") and len(accuracies) == 1:
         return f"{name} ε = {accuracies.pop():g}"
     return name
-
-
-def _labels(found: Sequence[Row]) -> list[str]:
-    """Headings of rows: the data set, and what else tells it from another row."""
-    accuracies = {row.problem.eps for row in found}
-    labels = []
-    for row in found:
-        own, more = row.problem, []
-        twins = [r.problem for r in found if r.problem.title == own.title and r is not row]
-        if len(accuracies) > 1:
-            more.append(f"ε = {own.eps:g}")
-        for sign, name in (("Δ", "delta"), ("ρ", "rho")):
-            if (
-                any(getattr(twin, name) != getattr(own, name) for twin in twins)
-                and getattr(own, name) is not None
-            ):
-                more.append(f"{sign} = {getattr(own, name):g}")
-        if any(twin.digest != own.digest for twin in twins) and own.digest:
-            more.append(f"data {own.digest[:8]}")
-        labels.append(", ".join([own.title, *more]))
-    return labels
 
 
 def _remarks(found: Sequence[Row]) -> list[str]:
