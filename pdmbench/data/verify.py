@@ -53,7 +53,7 @@ def fault(path: Path, file: FileSpec, target: Path) -> str | None:
 
 
 def remember(path: Path, file: FileSpec, target: Path) -> None:
-    """Where no hash is published, note that of the first download beside `target`, for ``sha256sum -c`` too."""
+    """Where no hash is published, note the first download's beside `target`, for ``sha256sum -c`` too."""
     note = _note(target)
     if file.sha256 or file.unpacked_sha256 or note.exists():
         return
