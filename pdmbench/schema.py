@@ -94,17 +94,19 @@ def flag(value: Any) -> bool:
     return value
 
 
-def number(least: float = -math.inf, above: float = -math.inf) -> Reader:
-    """A finite number, ``>= least`` and ``> above``."""
-    if least > -math.inf:
-        meaning = f"a finite number of at least {least:g}"
-    else:
-        meaning = f"a finite number above {above:g}" if above > -math.inf else "a finite number"
+def number(least: float = -math.inf, above: float = -math.inf, most: float = math.inf) -> Reader:
+    """A finite number, ``>= least``, ``> above`` and ``<= most``."""
+    limits = [
+        f"of at least {least:g}" * (least > -math.inf),
+        f"above {above:g}" * (above > -math.inf),
+        f"up to {most:g}" * (most < math.inf),
+    ]
+    meaning = " ".join(["a finite number", *filter(None, limits)])
 
     def read(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ValueError(meaning)
-        if value < least or value <= above:
+        if not (least <= value <= most and value > above):
             raise ValueError(meaning)
         return float(value)
 

@@ -19,7 +19,7 @@ GENERATORS: dict[str, dict[str, schema.Reader]] = {
     "breast-cancer": {},
     "digits": {},
     "synthetic": {
-        "density": schema.number(above=0),
+        "density": schema.number(above=0, most=1),
         "margin": schema.number(least=0),
         "seed": schema.whole(0),
     },

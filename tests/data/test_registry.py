@@ -159,6 +159,8 @@ def test_generator_parameters_are_checked(toml):
     assert "the key seed is missing" in complaint(toml(text))
     assert "unknown key sead; did you mean seed?" in complaint(toml(text + "sead = 1\n"))
     assert "seed must be a whole number of at least 0, not 0.5" in complaint(toml(text + "seed = 0.5\n"))
+    dense = text.replace("density = 0.5", "density = 1.5")
+    assert "density must be a finite number above 0 up to 1, not 1.5" in complaint(toml(dense))
     spec = registry.get(toml(text + "seed = 7\n"))
     assert dict(spec.parameters) == {"density": 0.5, "margin": 0.1, "seed": 7}
 
