@@ -50,7 +50,9 @@ def index_dtype(n: int) -> type:
 def exact_dtype(values: np.ndarray) -> type:
     """float32 where every value survives the round trip, else float64."""
     with np.errstate(over="ignore", under="ignore"):
-        return np.float32 if np.array_equal(values.astype(np.float32).astype(np.float64), values) else np.float64
+        return (
+            np.float32 if np.array_equal(values.astype(np.float32).astype(np.float64), values) else np.float64
+        )
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,9 @@ class Patterns:
         else:
             data = rows.data.astype(np.float64)
         pointer = rows.indptr.astype(np.int32) if self.nnz < 2**31 else rows.indptr
-        return scipy.sparse.csr_array((data, rows.indices.astype(pointer.dtype), pointer), shape=(self.m, self.n))
+        return scipy.sparse.csr_array(
+            (data, rows.indices.astype(pointer.dtype), pointer), shape=(self.m, self.n)
+        )
 
 
 def _row_value(indptr: np.ndarray, data: np.ndarray) -> np.ndarray | None:

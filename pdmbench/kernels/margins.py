@@ -1,0 +1,126 @@
+"""Products, steps and norms in the reflected, augmented, extended space.
+
+The m extra dimensions are never stored: a vector a = Σ I_k y_k is its augmented part ``weights`` (ā, the
+bias last) and its dual coefficients ``dual`` (I_k).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from pdmbench.kernels import jit
+from pdmbench.kernels.rows import add, dot, gather, squared
+from pdmbench.patterns import Rows
+
+
+class Reflected(NamedTuple):
+    """The patterns y_k = [l_k x_k, l_k ρ, l_k Δ at position k], as kernels see them."""
+
+    rows: Rows
+    label: np.ndarray  # float64[m], l_k = ±1
+    q: np.ndarray  # float64[m], ‖y_k‖²
+    rho: float  # ρ
+    delta2: float  # Δ²
+
+
+@register_jitable(inline="always")
+def product(y, k, weights, dual):
+    """a·y_k = ā·ȳ_k + Δ² I_k."""
+    bias = weights[weights.shape[0] - 1]
+    return y.label[k] * (dot(y.rows, k, weights) + y.rho * bias) + y.delta2 * dual[k]
+
+
+@register_jitable(inline="always")
+def step(y, k, size, weights, dual):
+    """a ← a + size · y_k."""
+    signed = size * y.label[k]
+    add(y.rows, k, signed, weights)
+    weights[weights.shape[0] - 1] += signed * y.rho
+    dual[k] += size
+
+
+@jit
+def squared_patterns(rows, rho, delta2, out):
+    """q_k = ‖x_k‖² + ρ² + Δ² for every k, into ``out``."""
+    for k in range(out.shape[0]):
+        out[k] = squared(rows, k) + rho * rho + delta2
+
+
+@jit
+def squared_norm(weights, dual, delta2):
+    """‖a‖² = ‖ā‖² + Δ² Σ I_k², summed in index order."""
+    norm = 0.0
+    for j in range(weights.shape[0]):
+        norm += weights[j] * weights[j]
+    extension = 0.0
+    for k in range(dual.shape[0]):
+        extension += dual[k] * dual[k]
+    return norm + delta2 * extension
+
+
+@jit
+def combine(y, dual, weights):
+    """ā = Σ I_k ȳ_k, added to ``weights``."""
+    for k in range(dual.shape[0]):
+        if dual[k] != 0.0:
+            signed = dual[k] * y.label[k]
+            add(y.rows, k, signed, weights)
+            weights[weights.shape[0] - 1] += signed * y.rho
+
+
+@jit
+def smallest_product(y, weights, dual):
+    """min_k a·y_k by one exact pass."""
+    smallest = np.inf
+    for k in range(dual.shape[0]):
+        smallest = min(smallest, product(y, k, weights, dual))
+    return smallest
+
+
+@jit
+def augmented_products(y, weights, out):
+    """ā·ȳ_k for every k, into ``out``."""
+    bias = weights[weights.shape[0] - 1]
+    for k in range(out.shape[0]):
+        out[k] = y.label[k] * (dot(y.rows, k, weights) + y.rho * bias)
+
+
+@jit
+def best_scale(products, squared_weights, delta2):
+    """The s ≥ 0 that minimises f(s) = s²‖ā‖² + Σ max(0, 1 − s ā·ȳ_k)²/Δ².
+
+    f' is increasing and piecewise linear: Newton's step is the exact root of the present piece, and the
+    bracket [low, high] around the sign change keeps it from cycling.
+    """
+    low, high, s = 0.0, np.inf, 1.0
+    for _ in range(200):
+        linear, quadratic = 0.0, 0.0
+        for k in range(products.shape[0]):
+            if s * products[k] < 1.0:
+                linear += products[k]
+                quadratic += products[k] * products[k]
+        root = max(0.0, linear / (delta2 * squared_weights + quadratic))
+        if root > s:
+            low = s
+        else:
+            high = s
+        if abs(root - s) <= 1e-15 * s:
+            return root
+        if not low <= root <= high:
+            root = 0.5 * (low + high)
+        s = root
+    return s
+
+
+@jit
+def gather_patterns(y, dual, members, out, out_dual):
+    """Copy the patterns ``members`` and their dual coefficients together, for passes over an active set."""
+    gather(y.rows, members, out.rows)
+    for i in range(members.shape[0]):
+        k = members[i]
+        out.label[i] = y.label[k]
+        out.q[i] = y.q[k]
+        out_dual[i] = dual[k]

@@ -1,0 +1,69 @@
+"""One sweep of the perceptron with dynamic margin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdmbench.kernels import jit
+from pdmbench.kernels.margins import product, step
+
+
+@jit
+def sweep(y, order, eps, multiple, cut, state, weights, dual, kept):
+    """Present the patterns ``order``; update where a·y_k ≤ (1−ε) ‖a‖²/t (paper, condition 8).
+
+    Parameters
+    ----------
+    y : Reflected
+    order : ndarray of uint32
+        Patterns in the order of their visits.
+    eps : float
+        ε.
+    multiple : bool
+        Take the smallest λ after which the pattern no longer asks for an update, instead of 1.
+    cut : float
+        Keep the visited pattern when a·y_k ≤ cut · (1−ε) ‖a‖²/t.
+    state : ndarray of shape (2,)
+        t and ‖a‖², in and out.
+    weights, dual : ndarray
+        ā and I, in and out.
+    kept : ndarray of uint32
+        Receives the kept patterns.
+
+    Returns
+    -------
+    n_kept, n_updated : int
+        Patterns kept and patterns updated.
+    """
+    t, squared = state[0], state[1]
+    target = 1.0 - eps
+    n_kept, n_updated = 0, 0
+    for i in range(np.uint64(order.shape[0])):
+        k = order[i]
+        p = product(y, k, weights, dual)
+        level = target * squared  # θ t
+        if p * t <= cut * level:
+            kept[n_kept] = k
+            n_kept += 1
+            if p * t <= level:
+                q = y.q[k]
+                size = 1.0
+                # After a single update the condition still holds: only then is the root worth its price.
+                if multiple and (t + 1.0) * (p + q) <= target * (squared + 2.0 * p + q):
+                    size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
+                step(y, k, size, weights, dual)
+                squared += 2.0 * size * p + size * size * q
+                t += size
+                n_updated += 1
+    state[0], state[1] = t, squared
+    return n_kept, n_updated
+
+
+@jit
+def _root(eps, target, t, squared, p, q):
+    """μ₊ ≥ 0 of ε q μ² + (t q + (1−2ε̄) p) μ + (t p − ε̄ ‖a‖²) = 0, in the form that does not cancel."""
+    a = eps * q
+    b = t * q + (1.0 - 2.0 * target) * p
+    c = min(0.0, t * p - target * squared)
+    root = np.sqrt(b * b - 4.0 * a * c)
+    return -2.0 * c / (b + root) if b > 0.0 else (root - b) / (2.0 * a)

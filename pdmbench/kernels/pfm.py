@@ -1,0 +1,51 @@
+"""One sweep of the perceptron with fixed margin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdmbench.kernels import jit
+from pdmbench.kernels.margins import product, step
+
+
+@jit
+def sweep(y, order, beta, cut, state, weights, dual, kept):
+    """Present the patterns ``order``; update where a·y_k ≤ β ‖a‖ (paper, condition 7).
+
+    Parameters and return values are those of :func:`pdmbench.kernels.pdm.sweep`; updates are multiple.
+    """
+    t, squared = state[0], state[1]
+    threshold = beta * np.sqrt(squared)
+    n_kept, n_updated = 0, 0
+    for i in range(np.uint64(order.shape[0])):
+        k = order[i]
+        p = product(y, k, weights, dual)
+        if p <= cut * threshold:
+            kept[n_kept] = k
+            n_kept += 1
+            if p <= threshold:
+                q = y.q[k]
+                size = 1.0
+                after = p + q
+                if t > 0.0 and (after <= 0.0 or after * after <= beta * beta * (squared + 2.0 * p + q)):
+                    size = np.floor(_root(beta * beta, squared, p, q)) + 1.0
+                step(y, k, size, weights, dual)
+                squared += 2.0 * size * p + size * size * q
+                threshold = beta * np.sqrt(squared)
+                t += size
+                n_updated += 1
+    state[0], state[1] = t, squared
+    return n_kept, n_updated
+
+
+@jit
+def _root(beta2, squared, p, q):
+    """μ ≥ 0 with p + μq = β √(‖a‖² + 2μp + μ²q): root of q(q−β²)μ² + 2p(q−β²)μ + (p² − β²‖a‖²) = 0.
+
+    With b = p(q−β²) and c the constant term the wanted root is the larger one, where p + μq ≥ 0.
+    """
+    a = q * (q - beta2)
+    b = p * (q - beta2)
+    c = p * p - beta2 * squared
+    root = np.sqrt(max(0.0, b * b - a * c))
+    return max(0.0, -c / (b + root) if b > 0.0 else (root - b) / a)

@@ -1,0 +1,100 @@
+"""One sweep of aggressive ROMMA, and of its equivalent NAROMMA."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdmbench.kernels import jit
+from pdmbench.kernels.margins import product, step
+
+SMALLEST_SCALE = 1e-100  # folded into the vector below this, long before it underflows
+
+
+@jit
+def sweep_romma(y, order, eps, state, weights, dual, kept):
+    """Present the patterns ``order``; update where w·y_k < 1 − ε (Li & Long 2002).
+
+    w = s v is kept as a scalar times a vector, so that an update costs one row.
+
+    Parameters
+    ----------
+    state : ndarray of shape (3,)
+        s, ‖w‖² and the number of updates, in and out.
+    weights, dual : ndarray
+        v̄ and its dual coefficients, in and out.
+    kept : ndarray of uint32
+        Receives the updated patterns.
+
+    Returns
+    -------
+    n_updated : int
+    """
+    scale, squared, updates = state[0], state[1], state[2]
+    n_updated = 0
+    for i in range(np.uint64(order.shape[0])):
+        k = order[i]
+        p = scale * product(y, k, weights, dual)
+        if p < 1.0 - eps:
+            q = y.q[k]
+            if q * squared > p:
+                below = q * squared - p * p  # 0 for y_k parallel to w: the update would change nothing
+                if below <= 0.0:
+                    continue
+                c = (q * squared - p) / below
+                d = squared * (1.0 - p) / below
+                scale *= c
+                if scale < SMALLEST_SCALE:
+                    weights *= scale
+                    dual *= scale
+                    scale = 1.0
+                step(y, k, d / scale, weights, dual)
+                squared = c * c * squared + 2.0 * c * d * p + d * d * q
+            else:
+                weights[:] = 0.0
+                dual[:] = 0.0
+                scale = 1.0
+                step(y, k, 1.0 / q, weights, dual)
+                squared = 1.0 / q
+            updates += 1.0
+            kept[n_updated] = k
+            n_updated += 1
+    state[0], state[1], state[2] = scale, squared, updates
+    return n_updated
+
+
+@jit
+def sweep_naromma(y, order, eps, state, weights, dual, kept):
+    """Present the patterns ``order``; update where w·y_k / ‖w‖ < (1 − ε)/ℓ̂.
+
+    1/ℓ̂ is the upper bound on γ_d that the maximum-cosine framework carries along; each update moves w to
+    the vector of largest cosine in the span of w and y_k.
+
+    Parameters and return value are those of :func:`sweep_romma`, with ``state`` = ℓ̂, ‖w‖², updates.
+    """
+    ell, squared, updates = state[0], state[1], state[2]
+    n_updated = 0
+    for i in range(np.uint64(order.shape[0])):
+        k = order[i]
+        norm = np.sqrt(squared)
+        g = product(y, k, weights, dual) / norm
+        if g < (1.0 - eps) / ell:
+            q = y.q[k]
+            if ell * q > g:
+                if q - g * g <= 0.0:
+                    continue
+                x = (1.0 - ell * g) / (ell * q - g)
+                size = x * norm
+                step(y, k, size, weights, dual)
+                squared += 2.0 * size * g * norm + size * size * q
+                ell = (ell + x) / np.sqrt(1.0 + q * x * x + 2.0 * g * x)
+            else:
+                weights[:] = 0.0
+                dual[:] = 0.0
+                step(y, k, 1.0, weights, dual)
+                squared = q
+                ell = 1.0 / np.sqrt(q)
+            updates += 1.0
+            kept[n_updated] = k
+            n_updated += 1
+    state[0], state[1], state[2] = ell, squared, updates
+    return n_updated

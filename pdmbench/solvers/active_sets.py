@@ -1,0 +1,169 @@
+"""The schedule of presentations: full epochs, and nested active sets between them (paper, section 5).
+
+Every visit is an ordinary presentation of a pattern, so the theorems keep holding. A set that is small
+enough is copied together first: passes over contiguous rows take about half the time of passes over rows
+scattered through memory, and each set is passed over several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from pdmbench.kernels import margins
+from pdmbench.kernels.margins import Reflected
+from pdmbench.patterns import ConstantRows, DenseRows, Rows, SparseRows
+from pdmbench.problem import MarginProblem
+from pdmbench.solvers.base import Monitor
+
+COPY_LIMIT = 32 * 2**20  # bytes; a larger set is visited in place, so memory does not grow with the data
+
+
+class Level(NamedTuple):
+    """An active set.
+
+    Attributes
+    ----------
+    rounds : int
+        Passes over the set at most (N₁, N₂, N₃).
+    cut : float
+        A pass keeps for the next level the patterns with a·y_k ≤ cut · threshold.
+    """
+
+    rounds: int
+    cut: float
+
+
+# visit(y, order, cut, dual, kept) -> (n_kept, n_updated): one sweep with the solver's present state.
+Visit = Callable[[Reflected, np.ndarray, float, np.ndarray, np.ndarray], tuple[int, int]]
+
+
+class ActiveSets:
+    """Runs a solver's sweeps over nested active sets.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+    dual : ndarray of shape (m,)
+        I_k, up to date whenever a full epoch begins or ends.
+    visit : callable
+        ``visit(y, order, cut, dual, kept) -> (n_kept, n_updated)``.
+    levels : tuple of Level
+        From the first active set to the innermost.
+    monitor : Monitor
+
+    Attributes
+    ----------
+    row_products : int
+        Patterns presented so far.
+    """
+
+    def __init__(
+        self,
+        problem: MarginProblem,
+        dual: np.ndarray,
+        visit: Visit,
+        levels: tuple[Level, ...],
+        monitor: Monitor,
+    ):
+        self.problem, self.dual, self.visit, self.levels, self.monitor = problem, dual, visit, levels, monitor
+        self.row_products = 0
+        self._kept = [np.empty(problem.m, np.uint32) for _ in range(len(levels) + 1)]
+        self._copies = [_Copy() for _ in levels]
+
+    def full_epoch(self, order: np.ndarray, cut: float) -> tuple[np.ndarray, int]:
+        """Visit all patterns once.
+
+        Parameters
+        ----------
+        order : ndarray of uint32, shape (m,)
+            A permutation.
+        cut : float
+            c₁: keep the patterns with a·y_k ≤ cut · threshold.
+
+        Returns
+        -------
+        active : ndarray of uint32
+            The first active set, in the order of visiting.
+        n_updated : int
+        """
+        self.row_products += len(order)
+        n_kept, n_updated = self.visit(self.problem.y, order, cut, self.dual, self._kept[0])
+        return self._kept[0][:n_kept], n_updated
+
+    def nested_rounds(self, active: np.ndarray) -> None:
+        """Visit the first active set, and within it the ones below, as the levels say."""
+        self._descend(self.problem.y, self.dual, active, 0)
+
+    def _descend(self, y: Reflected, dual: np.ndarray, members: np.ndarray, depth: int) -> None:
+        if _copied_bytes(y.rows, self.problem, len(members)) > COPY_LIMIT:
+            self._rounds(y, dual, members, depth)
+            return
+        copy, copied_dual, order = self._copies[depth].gather(y, dual, members)
+        try:
+            self._rounds(copy, copied_dual, order, depth)
+        finally:
+            dual[members] = copied_dual
+
+    def _rounds(self, y: Reflected, dual: np.ndarray, order: np.ndarray, depth: int) -> None:
+        rounds, cut = self.levels[depth]
+        kept = self._kept[depth + 1]
+        innermost = depth == len(self.levels) - 1
+        for _ in range(rounds):
+            self.row_products += len(order)
+            n_kept, n_updated = self.visit(y, order, cut, dual, kept)
+            if not n_updated:
+                return
+            if not innermost:
+                self._descend(y, dual, kept[:n_kept], depth + 1)
+                self.monitor.check()
+
+
+def _copied_bytes(rows: Rows, problem: MarginProblem, members: int) -> float:
+    """About what a copy of so many rows takes."""
+    if isinstance(rows, DenseRows):
+        return members * rows.data.shape[1] * rows.data.itemsize
+    entry = rows.indices.itemsize + (rows.data.itemsize if isinstance(rows, SparseRows) else 0)
+    return members * (8.0 + entry * problem.nnz / problem.m)
+
+
+class _Copy:
+    """Memory for one level's copied patterns, reused from one set to the next."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, np.ndarray] = {}
+
+    def gather(
+        self, y: Reflected, dual: np.ndarray, members: np.ndarray
+    ) -> tuple[Reflected, np.ndarray, np.ndarray]:
+        """Copy ``members`` together; returns the copied patterns, their I_k and the order 0, 1, …."""
+        m = len(members)
+        rows = y.rows
+        if isinstance(rows, DenseRows):
+            copy: Rows = DenseRows(self._take("data", m, rows.data))
+        else:
+            nnz = int((rows.indptr[members + np.uint32(1)] - rows.indptr[members]).sum())
+            indptr, indices = (
+                self._take("indptr", m + 1, rows.indptr),
+                self._take("indices", nnz, rows.indices),
+            )
+            if isinstance(rows, ConstantRows):
+                copy = ConstantRows(indptr, indices, self._take("value", m, rows.value))
+            else:
+                copy = SparseRows(indptr, indices, self._take("data", nnz, rows.data))
+        copied = Reflected(copy, self._take("label", m, y.label), self._take("q", m, y.q), y.rho, y.delta2)
+        copied_dual = self._take("dual", m, dual)
+        margins.gather_patterns(y, dual, members, copied, copied_dual)
+        order = self._buffers.get("order")
+        if order is None or len(order) < m:
+            order = self._buffers["order"] = np.arange(m + m // 4, dtype=np.uint32)
+        return copied, copied_dual, order[:m]
+
+    def _take(self, name: str, length: int, like: np.ndarray) -> np.ndarray:
+        buffer = self._buffers.get(name)
+        if buffer is None or len(buffer) < length:
+            shape = (length + length // 4, *like.shape[1:])
+            buffer = self._buffers[name] = np.empty(shape, like.dtype)
+        return buffer[:length]

@@ -1,0 +1,111 @@
+"""What PDM, PDM-succ and PFM share: the state (ā, I, t, ‖a‖²) and the loop over full epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pdmbench.kernels import margins
+from pdmbench.problem import MarginProblem
+from pdmbench.solvers.active_sets import ActiveSets, Level
+from pdmbench.solvers.base import BudgetExhausted, Monitor, Solution, Status
+
+C1, C2 = 2.2, 1.1
+LEVELS = (Level(9, C2), Level(12, 1.0), Level(12, 1.0))  # N₁, N₂, N₃
+
+# sweep(y, order, cut, state, weights, dual, kept) -> (n_kept, n_updated)
+Sweep = Callable[..., tuple[int, int]]
+
+
+class PerceptronRun:
+    """One training run.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+    seed : int
+        Seeds the permutations.
+    monitor : Monitor
+        Its clock starts here.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n + 1,)
+        ā.
+    dual : ndarray of shape (m,)
+        I_k; Σ I_k = t.
+    state : ndarray of shape (2,)
+        t and ‖a‖².
+    """
+
+    def __init__(self, problem: MarginProblem, seed: int, monitor: Monitor):
+        self.problem, self.monitor = problem, monitor
+        self.weights, self.dual, self.state = np.zeros(problem.n + 1), np.zeros(problem.m), np.zeros(2)
+        self.row_products = 0
+        self._random = np.random.Generator(np.random.PCG64(seed))
+        self._order = np.arange(problem.m, dtype=np.uint32)
+        monitor.start()
+
+    @property
+    def bound(self) -> float:
+        """‖a‖/t ≥ γ_d, the after-run estimate (paper, 4 and 5); infinite before the first update."""
+        t, squared = self.state
+        return float(np.sqrt(squared) / t) if t > 0.0 else np.inf
+
+    def converge(self, sweep: Sweep, first: Sweep | None = None, first_cut: float = C1) -> None:
+        """Full epochs and active sets until a full epoch makes no update.
+
+        Parameters
+        ----------
+        sweep : callable
+            One sweep of the update rule.
+        first : callable, optional
+            The rule of the first full epoch and its active sets, where it differs.
+        first_cut : float
+            c₁ of the first full epoch.
+
+        Raises
+        ------
+        BudgetExhausted
+        """
+        rule, cut = first or sweep, first_cut
+
+        def visit(y, order, cut, dual, kept):
+            return rule(y, order, cut, self.state, self.weights, dual, kept)
+
+        sets = ActiveSets(self.problem, self.dual, visit, LEVELS, self.monitor)
+        try:
+            while True:
+                self._random.shuffle(self._order)
+                # ‖a‖² is tracked incrementally and drifts over millions of updates.
+                self.state[1] = margins.squared_norm(self.weights, self.dual, self.problem.y.delta2)
+                active, n_updated = sets.full_epoch(self._order, cut)
+                self.monitor.epoch(self.problem, self.state[0], lambda: (self.weights, self.dual))
+                if not n_updated:
+                    return
+                sets.nested_rounds(active)
+                rule, cut = sweep, C1
+        finally:
+            self.row_products += sets.row_products
+
+    def solution(self, status: Status, note: str | None = None) -> Solution:
+        """What the run has reached."""
+        return Solution(
+            status,
+            self.weights,
+            self.dual,
+            updates=round(self.state[0]),
+            row_products=self.row_products,
+            full_epochs=self.monitor.epochs,
+            train_seconds=self.monitor.seconds(),
+            note=note,
+        )
+
+    def until_converged(self, train: Callable[[], None]) -> Solution:
+        """Run ``train``; a limit that ends it becomes the solution's status."""
+        try:
+            train()
+        except BudgetExhausted as end:
+            return self.solution(end.status)
+        return self.solution(Status.CONVERGED)
