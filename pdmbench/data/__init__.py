@@ -97,13 +97,13 @@ def load(
             sources.check_fact(spec, fact, found)
         if positive == spec.positive:
             sources.check_fact(spec, "positives", positives)
-    counted_from = "indices count from 0: index 0 occurs" if entry.base == 0 and spec is None else None
+    from_zero = entry.base == 0 and (spec is None or spec.format == "libsvm")
     return DataSet(
         name=origin.name,
         patterns=entry.patterns,
         labels=entry.classes.labels(chosen, m),
         delta=spec.delta if spec else None,
-        notes=tuple(text for text in (note, counted_from) if text),
+        notes=(*([note] if note else []), *(["indices count from 0: index 0 occurs"] if from_zero else [])),
         digest=entry.digest,
         positives=positives,
     )

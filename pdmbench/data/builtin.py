@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pdmbench.data.formats import Block
+from pdmbench.data.formats import Block, full_block
 from pdmbench.data.registry import DataSetSpec
 
 _CELLS = 1 << 22  # generated at a time
@@ -24,17 +24,10 @@ def blocks(spec: DataSetSpec) -> Iterator[Block]:
 
     if spec.generator == "breast-cancer":
         features, target = datasets.load_breast_cancer(return_X_y=True)
-        yield dense_block(target * 2.0 - 1.0, features)
+        yield full_block(target * 2.0 - 1.0, features)
     else:
         features, digit = datasets.load_digits(return_X_y=True)
-        yield dense_block(1.0 - 2.0 * (digit % 2), features)
-
-
-def dense_block(labels: np.ndarray, features: np.ndarray) -> Block:
-    """Rows given in full."""
-    rows, n = features.shape
-    ends = np.arange(1, rows + 1, dtype=np.int64) * n
-    return Block(labels, ends, np.tile(np.arange(n), rows), features.ravel())
+        yield full_block(1.0 - 2.0 * (digit % 2), features)
 
 
 def synthetic(m: int, n: int, density: float, margin: float, seed: int) -> Iterator[Block]:

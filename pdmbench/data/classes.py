@@ -51,12 +51,12 @@ def choose(classes: Classes, m: int, positive: str | None, where: str) -> tuple[
     DataError
         There are not two sides, or it is not clear which class is meant.
     """
-    if len(classes.names) == 1:
+    if classes.counts == (m,):
         raise DataError(
             f"has one class only: all {m} labels are {classes.names[0]}", where, "give data of two classes"
         )
     if positive is None:
-        if len(classes.names) > 2:
+        if len(classes.names) != 2:
             raise DataError(
                 f"has {len(classes.names)} classes: {_listing(classes)}",
                 where,

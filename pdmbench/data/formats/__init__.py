@@ -126,6 +126,13 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
             yield item
 
 
+def full_block(labels: np.ndarray, features: np.ndarray) -> Block:
+    """Rows given in full, as float64[rows, n]."""
+    rows, n = features.shape
+    ends = np.arange(1, rows + 1, dtype=np.int64) * n
+    return Block(labels, ends, np.tile(np.arange(n, dtype=np.uint32), rows), features.ravel())
+
+
 def fault(text: Text, position: int, wrong: Fault) -> DataError:
     """The error for a fault in the line that begins at a position of a text."""
     number = text.line + text.content.count(b"\n", 0, position)
