@@ -48,6 +48,21 @@ def gather(jobs: int = 1) -> dict:
     }
 
 
+def installation() -> dict:
+    """Where things lie, and the state of the compiled kernels."""
+    from pdmbench import kernels
+    from pdmbench.data import paths
+
+    compiled = len(list(kernels.CACHE_FOLDER.rglob("*.nbi")))
+    return {
+        "cache": str(paths.root()),
+        "kernels": str(kernels.CACHE_FOLDER),
+        "compiled_kernels": compiled,
+        "mirror": os.environ.get("PDMBENCH_MIRROR"),
+        "offline": os.environ.get("PDMBENCH_OFFLINE", "") not in ("", "0"),
+    }
+
+
 def busy(environment: dict) -> str | None:
     """A warning when the machine has no idle core for each of its jobs, else None."""
     load, cores, jobs = environment["load"], environment["logical_cores"], environment["jobs"]

@@ -52,26 +52,21 @@ def prepare(cell: Cell, report: Report) -> Prepared:
         When the data cannot be had or are not what they should be.
     """
     from pdmbench.data import load
+    from pdmbench.problem import MarginProblem  # imports numba, which is not loading data
 
     began = time.perf_counter()
     data = load(cell.dataset, cell.positive, report)
     for note in data.notes:
         report(f"{data.name}: {note}")
     with _compiling(report) as compilation:
-        problem = _problem(data, cell, report)
+        delta = data.delta if cell.delta is None else cell.delta
+        if delta is None:
+            radius = MarginProblem(data.patterns, data.labels, 0.0, cell.rho).R
+            delta = default_delta(radius)
+            report(f"{data.name}: Δ = {delta:g}, about a tenth of R = {radius:.4g}; --delta sets another")
+        problem = MarginProblem(data.patterns, data.labels, delta, cell.rho)
     seconds = time.perf_counter() - began
     return Prepared(data, problem, seconds - compilation.seconds, compilation.seconds)
-
-
-def _problem(data: DataSet, cell: Cell, report: Report) -> MarginProblem:
-    from pdmbench.problem import MarginProblem
-
-    delta = data.delta if cell.delta is None else cell.delta
-    if delta is None:
-        radius = MarginProblem(data.patterns, data.labels, 0.0, cell.rho).R
-        delta = default_delta(radius)
-        report(f"{data.name}: Δ = {delta:g}, about a tenth of R = {radius:.4g}; --delta sets another")
-    return MarginProblem(data.patterns, data.labels, delta, cell.rho)
 
 
 def default_delta(radius: float) -> float:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 from typing import Any
 
-from pdmbench import resources, schema
+from pdmbench import resources, schema, solvers
 from pdmbench.errors import UsageError
 
-BETA_FROM = {"pfm": "pdm", "pfm-succ": "pdm-succ"}  # whose margin PFM aims at by default (table 1)
 USES_ETA = ("pdm-succ", "pfm-succ")  # the latter through its β
 
 
@@ -25,7 +25,7 @@ class Cell:
     algorithm : str
     eps, delta, rho, eta, beta : float
         As in :class:`pdmbench.bench.record.Record`. ``delta`` None: the data set's own; ``beta`` None: the
-        margin of the solver named in :data:`BETA_FROM`.
+        margin of the solver named in :data:`pdmbench.solvers.TARGET_FROM`.
     seed : int
     positive : str, optional
         Label to take as +1 against the rest.
@@ -70,7 +70,7 @@ class Cell:
     @property
     def beta_from(self) -> str | None:
         """The algorithm whose margin this cell takes as β."""
-        return BETA_FROM.get(self.algorithm) if self.beta is None else None
+        return solvers.TARGET_FROM.get(self.algorithm) if self.beta is None else None
 
 
 def _accuracy(value: Any) -> float:
@@ -156,24 +156,33 @@ def experiments() -> list[str]:
     return sorted(found - {"published"})  # the printed tables, no experiment
 
 
-def expand(algorithms: Iterable[str]) -> list[str]:
-    """Replace groups by their solvers; each solver once, in order of first mention.
+def select(cells: Iterable[Cell], only: Iterable[str] = (), time_limit: float | None = None) -> list[Cell]:
+    """Some cells of an experiment.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+    only : iterable of str
+        ``dataset/algorithm`` with shell wildcards, ``dataset`` for all its algorithms; nothing for all cells.
+    time_limit : float, optional
+        In place of the cells' own.
 
     Raises
     ------
     UsageError
-        For an unknown name, with the nearest known one.
+        For a pattern that no cell matches.
     """
-    from pdmbench import solvers
-
-    known = [*solvers.names(), *solvers.GROUPS]
-    found: dict[str, None] = {}
-    for name in algorithms:
-        if name not in known:
-            what = f"no such algorithm: {name}{schema.nearest(name, known)}"
-            raise UsageError(what, fix=f"known are {', '.join(known)}")
-        found.update(dict.fromkeys(solvers.GROUPS.get(name, (name,))))
-    return list(found)
+    cells = list(cells)
+    names = {cell: f"{cell.dataset}/{cell.algorithm}" for cell in cells}
+    chosen: set[Cell] = set()
+    for pattern in only:
+        found = [c for c, name in names.items() if fnmatch(name, pattern) or fnmatch(c.dataset, pattern)]
+        if not found:
+            near = schema.nearest(pattern, {*names.values(), *(cell.dataset for cell in cells)})
+            raise UsageError(f"no cell is called {pattern}{near}", "--only")
+        chosen.update(found)
+    kept = [cell for cell in cells if cell in chosen] if chosen else cells
+    return kept if time_limit is None else [replace(cell, time_limit=time_limit) for cell in kept]
 
 
 def _experiment_path(name_or_path: str) -> Path:
@@ -193,7 +202,7 @@ def _row_cells(row: dict[str, Any], folder: Path, where: str) -> list[Cell]:
         row["dataset"] = str(beside)
     seeds, algorithms = row.pop("seeds", (0,)), row.pop("algorithms", ("all",))
     try:
-        names = expand(algorithms)
+        names = solvers.expand(algorithms)
     except UsageError as error:
         raise UsageError(error.what, where, error.fix) from None
     return [Cell(algorithm=name, seed=seed, **row) for seed in seeds for name in names]

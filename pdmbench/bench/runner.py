@@ -64,6 +64,8 @@ class Observer:
         A cell has ended: its record, and its trace where one was asked for.
     on_skip : callable
         A cell has a finished record already.
+    on_tick : callable
+        Some time has passed.
     report : callable
         One line for the user.
     """
@@ -71,11 +73,12 @@ class Observer:
     on_start: Callable[[Cell], None] = _nothing
     on_record: Callable[[Record, list[TracePoint]], None] = _nothing
     on_skip: Callable[[Cell, Record], None] = _nothing
+    on_tick: Callable[[], None] = _nothing
     report: Callable[[str], None] = _nothing
 
 
 def run_cells(
-    cells: Iterable[Cell], store: Store, environment: str, options: Options, observer: Observer
+    cells: Iterable[Cell], store: Store, environment: dict, options: Options, observer: Observer
 ) -> None:
     """Run every cell and append its record as it ends.
 
@@ -85,8 +88,8 @@ def run_cells(
     ----------
     cells : iterable of Cell
     store : Store
-    environment : str
-        Id of the stored environment.
+    environment : dict
+        Of this run; stored with the first record.
     options : Options
     observer : Observer
 
@@ -131,6 +134,29 @@ def described(cell: Cell) -> Record | None:
     return None if delta is None else measure.blank(cell, delta=delta, status=Status.UNAVAILABLE)
 
 
+def outlook(cells: Iterable[Cell], store: Store, force: bool) -> Iterator[tuple[Cell, str]]:
+    """What a run would do with each cell, and why."""
+    from pdmbench.data import inventory
+
+    for cell in cells:
+        asked = described(cell)
+        if asked is None:
+            asked = measure.blank(cell, measure.prepare(cell, _nothing), status=Status.UNAVAILABLE)
+        done = finished(store, asked)
+        before = next((r for r in reversed(store.records()) if r.identity == asked.identity), None)
+        if done is not None and not force:
+            yield cell, f"done ({done.status.value})"
+            continue
+        reasons = []
+        if done is not None:
+            reasons.append("done, but --force")
+        elif before is not None:
+            reasons.append(f"was {before.status.value}" + (f": {before.error}" if before.error else ""))
+        if inventory.state(cell.dataset) == inventory.ABSENT:
+            reasons.append("data to be downloaded")
+        yield cell, "to run" + (f" ({'; '.join(reasons)})" if reasons else "")
+
+
 @dataclass
 class _Running:
     cell: Cell
@@ -143,7 +169,7 @@ class _Run:
     """The state of one call of :func:`run_cells`."""
 
     def __init__(
-        self, cells: list[Cell], store: Store, environment: str, options: Options, observer: Observer
+        self, cells: list[Cell], store: Store, environment: dict, options: Options, observer: Observer
     ) -> None:
         self.todo, self.store, self.environment = cells, store, environment
         self.options, self.observer = options, observer
@@ -173,6 +199,7 @@ class _Run:
 
     def _await(self) -> None:
         connection.wait([process.connection for process in self.running], POLL_SECONDS)
+        self.observer.on_tick()
         for process in list(self.running):
             with _uninterrupted():  # between a cell's end and its record on disk
                 outcome = process.step()
@@ -275,7 +302,8 @@ class _Run:
             running.lock.release()
 
     def _end(self, cell: Cell, record: Record, trace: list[TracePoint] | None = None) -> None:
-        record = replace(record, environment=self.environment, jobs=self.options.jobs)
+        key = self.store.write_environment(self.environment)
+        record = replace(record, environment=key, jobs=self.options.jobs)
         self.ended[cell] = record
         if trace:
             self.store.write_trace(record.cell_key(), trace)

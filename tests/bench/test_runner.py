@@ -100,7 +100,7 @@ def fakes(monkeypatch, cache):
 
     monkeypatch.setattr(data, "load", load)
     monkeypatch.setattr(data, "names", list)
-    monkeypatch.setattr(solvers, "get", Fake, raising=False)
+    monkeypatch.setattr(solvers, "get", Fake)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def run(store, *cells, on_start=lambda cell: None, notes=None, **options) -> lis
     observer = Observer(
         on_start=on_start, on_record=lambda record, trace: found.append(record), report=report
     )
-    run_cells(list(cells), store, "env", Options(**options), observer)
+    run_cells(list(cells), store, {"cpu": "x"}, Options(**options), observer)
     return found
 
 
@@ -137,7 +137,7 @@ def test_a_record_says_what_was_asked_and_what_came(store):
     assert record.bound == pytest.approx(np.sqrt(76) / 4, rel=1e-12)
     assert record.eta is None
     assert record.beta is None
-    assert record.environment == "env"
+    assert store.environment(record.environment) == {"cpu": "x"}
     assert record.peak_rss_mb > record.peak_anon_mb > 0
     assert record.compile_seconds >= 0
 

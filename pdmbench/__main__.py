@@ -1,0 +1,5 @@
+"""``python -m pdmbench``."""
+
+from pdmbench.cli import main
+
+main()
