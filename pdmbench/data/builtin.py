@@ -15,10 +15,8 @@ _CELLS = 1 << 22  # generated at a time
 def blocks(spec: DataSetSpec) -> Iterator[Block]:
     """The rows of a built-in data set, indices from 0, labels ±1."""
     if spec.generator == "synthetic":
-        parameters = dict(spec.parameters)
-        yield from synthetic(
-            spec.m, spec.n, parameters["density"], parameters["margin"], int(parameters["seed"])
-        )
+        given = dict(spec.parameters)
+        yield from synthetic(spec.m, spec.n, given["density"], given["margin"], int(given["seed"]))
         return
     from sklearn import datasets
 

@@ -172,10 +172,11 @@ def _write(
     folder: Path, blocks: Iterator[Any], base: int | None, rescale: float = 1.0
 ) -> tuple[Any, np.ndarray]:
     """Write all blocks; what was written, and the labels in float64[m]."""
+    from pdmbench.data.formats import ahead
     from pdmbench.data.writer import LayoutWriter
 
     writer, labels = LayoutWriter(folder, base), [np.empty(0)]
-    for block in blocks:
+    for block in ahead(blocks):
         writer.append(block if rescale == 1.0 else block._replace(values=block.values * rescale))
         labels.append(block.labels)
     return writer.finish(), np.concatenate(labels)

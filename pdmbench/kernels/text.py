@@ -8,6 +8,7 @@ with it: the rules stand there, the kernels accept a subset of what they accept.
 from __future__ import annotations
 
 import functools
+import math
 
 import numba
 import numpy as np
@@ -96,7 +97,7 @@ def _nearest(mantissa, power, fives):
     halfway = low <= _U1 and -4 <= power <= 23 and kept & _U3 == _U1 and kept << dropped == high
     if not halfway:  # a tie goes to the even neighbour, which is below
         kept += kept & _U1
-    return np.ldexp(np.float64(kept >> _U1), exponent - 52)
+    return math.ldexp(np.float64(kept >> _U1), exponent - 52)
 
 
 @_jit
@@ -124,12 +125,20 @@ def _number(text, i, fives):
         digits -= power
     if digits == 0:
         return 0.0, -1
+    cut = False
     if digits > _MAX_DIGITS:
         while text[first] == _ZERO or text[first] == _POINT:
             digits -= text[first] == _ZERO
             first += 1
-        if digits > _MAX_DIGITS:
-            return 0.0, -1
+        cut = digits > _MAX_DIGITS
+        if cut:  # the leading digits alone: the number lies between their mantissa and the next one
+            mantissa, kept = _U0, 0
+            while kept < _MAX_DIGITS:
+                if text[first] != _POINT:
+                    mantissa = mantissa * _U10 + np.uint64(text[first] - _ZERO)
+                    kept += 1
+                first += 1
+            power += digits - _MAX_DIGITS
     if text[i] == _SMALL_E or text[i] == _LARGE_E:
         i += 1
         negative = text[i] == _MINUS
@@ -144,12 +153,14 @@ def _number(text, i, fives):
         power += -exponent if negative else exponent
     if mantissa == _U0:
         return 0.0, i
-    if mantissa <= _EXACT and -22 <= power <= 22:  # one rounding of two exact numbers (Clinger 1990)
+    if (
+        not cut and mantissa <= _EXACT and -22 <= power <= 22
+    ):  # one rounding of two exact numbers (Clinger 1990)
         value = np.float64(mantissa)
         value = value / _POWERS_OF_TEN[-power] if power < 0 else value * _POWERS_OF_TEN[power]
     else:
         value = _nearest(mantissa, power, fives)
-        if np.isnan(value):
+        if math.isnan(value) or (cut and value != _nearest(mantissa + _U1, power, fives)):
             return 0.0, -1
     return sign * value, i
 

@@ -35,6 +35,11 @@ decimals = st.builds(
 @example("2.2250738585072011e-308")  # the double below the smallest normal one
 @example("1.7976931348623157e308")
 @example("0.00000000000000000000012345678901234567")
+@example(
+    "0.50000000000000005551115123125782702118158340454101562"
+)  # 2^-1 + 2^-54, a tie, in more than 19 digits
+@example("0.50000000000000005551115123125782702118158340454101563")  # just above it
+@example("123456789012345678901234567890e-10")
 def test_a_number_is_the_nearest_double_or_left_to_python(token):
     """Python's float() is correctly rounded."""
     value, end = read(token)
@@ -50,9 +55,7 @@ def test_usual_numbers_are_never_left_to_python(token):
     assert read(token)[1] == len(token)
 
 
-@pytest.mark.parametrize(
-    "token", ["", "+", ".", "-.", "e5", "1e", "1e+", "nan", "inf", "1e999", "12345678901234567890"]
-)
+@pytest.mark.parametrize("token", ["", "+", ".", "-.", "e5", "1e", "1e+", "nan", "inf", "1e999"])
 def test_what_is_not_plain_is_left_to_python(token):
     assert read(token)[1] == -1
 

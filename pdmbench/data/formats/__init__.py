@@ -80,7 +80,7 @@ def texts(path: Path, member: str | None = None) -> Iterator[Text]:
     """
     try:
         with packing.open_unpacked(path, member) as stream:
-            yield from _ahead(_cut(stream, path))
+            yield from ahead(_cut(stream, path))
     except ValueError as error:  # from the packing
         raise DataError(str(error), str(path), "get the file anew") from error
     except OSError as error:
@@ -117,8 +117,8 @@ def _expect_text(head: bytes, path: Path) -> None:
         )
 
 
-def _ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items, each fetched by a thread while the one before is used."""
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, each made by a thread while the one before is used."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:
