@@ -170,6 +170,19 @@ def failure(cell: Cell, prepared: Prepared | None, error: Exception, **values: A
     return blank(cell, prepared, status=status, error=" ".join(line.split()), **values)
 
 
+def target(partner: Record) -> float:
+    """β of PFM: the margin its partner reached.
+
+    Raises
+    ------
+    SolverUnavailable
+        When it reached none.
+    """
+    if not partner.finished or partner.margin is None or partner.margin <= 0:
+        raise SolverUnavailable(f"{partner.algorithm} gave no positive margin to aim at")
+    return partner.margin
+
+
 @dataclass
 class Clock(Monitor):
     """A monitor that also counts wall-clock time: a solver that waits is over its limit too."""

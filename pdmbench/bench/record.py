@@ -128,7 +128,7 @@ class Record:
         return (self.dataset, self.positive, self.algorithm, *real, int(self.seed))
 
     def cell_key(self) -> str:
-        """Short hash of the identity and the data: names the cell's trace and its lock."""
+        """Short hash of the identity and the data: names the cell's trace."""
         return hashlib.sha256(json.dumps([*self.identity, self.digest]).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:

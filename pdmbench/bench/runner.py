@@ -134,14 +134,17 @@ def described(cell: Cell) -> Record | None:
     return None if delta is None else measure.blank(cell, delta=delta, status=Status.UNAVAILABLE)
 
 
+def asked_of(cell: Cell) -> Record:
+    """What is known of a cell's record; loads a file of one's own for it."""
+    return described(cell) or measure.blank(cell, measure.prepare(cell, _nothing), status=Status.UNAVAILABLE)
+
+
 def outlook(cells: Iterable[Cell], store: Store, force: bool) -> Iterator[tuple[Cell, str]]:
     """What a run would do with each cell, and why."""
     from pdmbench.data import inventory
 
     for cell in cells:
-        asked = described(cell)
-        if asked is None:
-            asked = measure.blank(cell, measure.prepare(cell, _nothing), status=Status.UNAVAILABLE)
+        asked = asked_of(cell)
         done = finished(store, asked)
         before = next((r for r in reversed(store.records()) if r.identity == asked.identity), None)
         if done is not None and not force:
@@ -223,14 +226,14 @@ class _Run:
             partner = self._partner(cell, prepared)
             if partner is None:
                 return False
-            beta = partner.margin
-            if not partner.finished or beta is None or beta <= 0:
-                reason = f"{partner.algorithm} gave no positive margin to aim at"
-                self._end(cell, measure.failure(cell, prepared, SolverUnavailable(reason)))
+            try:
+                beta = measure.target(partner)
+            except SolverUnavailable as error:
+                self._end(cell, measure.failure(cell, prepared, error))
                 return True
         lock = None
         if self.options.resume:
-            lock = self.store.claim(asked.cell_key())
+            lock = self.store.claim(asked)
             if lock is None:
                 return False
             if self._skip(cell, asked):  # finished by another process just before

@@ -5,7 +5,7 @@
     records.jsonl             one record a line, only ever appended to
     traces/<cell>.jsonl       one TracePoint a line
     environments/<id>.json    the machine and the versions of one run
-    locks/<cell>.lock         held by the process that runs the cell
+    locks/                    each held by the process that runs the cell
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ class Store:
         os.ftruncate(file, os.fstat(file).st_size - len(tail))
         self._report(f"{self.path}: cut off a half-written last line ({len(tail)} bytes)")
 
-    def claim(self, key: str, wait: float = 0) -> FileLock | None:
-        """Claim the cell ``key`` for this process until the returned lock is released or the process ends.
+    def claim(self, asked: Record, wait: float = 0) -> FileLock | None:
+        """Claim a cell for this process until the returned lock is released or the process ends.
 
         Parameters
         ----------
-        key : str
-            :meth:`Record.cell_key`.
+        asked : Record
+            Names the cell by its identity.
         wait : float
             Seconds to wait for another process that has it; negative: for ever.
 
@@ -110,7 +110,7 @@ class Store:
         filelock.FileLock or None
             None when another process has it.
         """
-        lock = self._lock(key)
+        lock = self._lock(hashlib.sha256(json.dumps(asked.identity).encode()).hexdigest()[:16])
         try:
             lock.acquire(timeout=wait)
         except Timeout:

@@ -103,24 +103,26 @@ def test_writers_in_several_processes_lose_nothing(store, record):
     ]
 
 
-def test_a_cell_is_claimed_once(store):
-    lock = store.claim("cell")
+def test_a_cell_is_claimed_once_whatever_its_data(store, record):
+    lock = store.claim(record)
     assert lock is not None
-    assert Store(store.folder).claim("cell") is None
-    assert Store(store.folder).claim("other") is not None
+    assert Store(store.folder).claim(replace(record, digest="new")) is None
+    assert Store(store.folder).claim(replace(record, seed=1)) is not None
     lock.release()
-    assert Store(store.folder).claim("cell") is not None
+    assert Store(store.folder).claim(record) is not None
 
 
-def test_a_claim_ends_with_its_process(store):
+def test_a_claim_ends_with_its_process(store, record):
     program = """if True:
         import os, sys
+        from pdmbench.bench.record import Record
         from pdmbench.bench.store import Store
-        lock = Store(sys.argv[1]).claim("cell")
+        lock = Store(sys.argv[1]).claim(Record.from_json(sys.argv[2]))
         os._exit(9)
     """
-    assert subprocess.run([sys.executable, "-c", program, str(store.folder)]).returncode == 9
-    assert store.claim("cell") is not None
+    command = [sys.executable, "-c", program, str(store.folder), record.to_json()]
+    assert subprocess.run(command, check=False).returncode == 9
+    assert store.claim(record) is not None
 
 
 def test_environment_is_stored_once(store):
