@@ -10,7 +10,7 @@ import numpy as np
 from pdmbench.errors import UsageError
 from pdmbench.kernels import margins
 from pdmbench.kernels.margins import Reflected
-from pdmbench.patterns import Patterns
+from pdmbench.patterns import BIAS, HEAD, Patterns, weight_slots
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Certificate:
 
     @property
     def accuracy(self) -> float:
-        """1 − γ'_d / bound ≥ (γ_d − γ'_d) / γ_d."""
-        return 1.0 - self.margin / self.bound
+        """1 − γ'_d / bound ≥ (γ_d − γ'_d) / γ_d; NaN where the bound is 0: the data are proven inseparable."""
+        return 1.0 - self.margin / self.bound if self.bound > 0.0 else math.nan
 
 
 class MarginProblem:
@@ -81,6 +81,21 @@ class MarginProblem:
         self.R = math.sqrt(float(self.q.max()))
         self.y = Reflected(patterns.rows, labels.astype(np.float64), self.q, self.rho, self.delta**2)
 
+    def zero_weights(self) -> np.ndarray:
+        """A weight vector ā = 0 laid out for the kernels (:mod:`pdmbench.patterns`)."""
+        return np.zeros(weight_slots(self.n))
+
+    def augmented(self, slots: np.ndarray) -> np.ndarray:
+        """The kernels' weight vector as ā of shape (n + 1,), the bias component last."""
+        return np.append(slots[HEAD : HEAD + self.n], slots[BIAS])
+
+    def slots(self, weights: np.ndarray) -> np.ndarray:
+        """ā of shape (n + 1,) laid out for the kernels: the inverse of :meth:`augmented`."""
+        slots = self.zero_weights()
+        slots[HEAD : HEAD + self.n] = weights[:-1]
+        slots[BIAS] = weights[-1]
+        return slots
+
     def certify(self, weights: np.ndarray, dual: np.ndarray | None = None) -> Certificate:
         """Measure a solver's result.
 
@@ -103,7 +118,7 @@ class MarginProblem:
         squared = margins.squared_norm(weights, dual, self.y.delta2)
         if not squared > 0.0 or not math.isfinite(squared):
             return Certificate(0.0, self._bound(dual), 0.0)
-        smallest = margins.smallest_product(self.y, weights, dual)
+        smallest = margins.smallest_product(self.y, self.slots(weights), dual)
         without_bias = squared - float(weights[-1]) ** 2
         geometric = smallest / math.sqrt(without_bias) if without_bias > 0.0 else 0.0
         return Certificate(smallest / math.sqrt(squared), self._bound(dual), geometric)
@@ -126,7 +141,7 @@ class MarginProblem:
             max(0, 1 − s ā·ȳ_k)/Δ²; zero where Δ = 0, where no dual weights follow from ā.
         """
         products = np.empty(self.m)
-        margins.augmented_products(self.y, weights, products)
+        margins.augmented_products(self.y, self.slots(weights), products)
         if self.delta == 0.0:
             return weights, np.zeros(self.m)
         scale = margins.best_scale(products, margins.squared_norm(weights, products[:0], 0.0), self.y.delta2)
@@ -141,6 +156,6 @@ class MarginProblem:
         total = math.fsum(dual)
         if not total > 0.0:
             return math.inf
-        weights = np.zeros(self.n + 1)
+        weights = self.zero_weights()
         margins.combine(self.y, dual, weights)
         return math.sqrt(margins.squared_norm(weights, dual, self.y.delta2)) / total
