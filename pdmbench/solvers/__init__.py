@@ -16,12 +16,16 @@ BUILT_IN = {
     "pfm-succ": "pdmbench.solvers.pfm:PFMSuccessive",
     "romma": "pdmbench.solvers.romma:ROMMA",
     "naromma": "pdmbench.solvers.romma:NAROMMA",
+    "svm-light": "pdmbench.solvers.decomposition:SVMLight",
+    "svm": "pdmbench.solvers.decomposition:LIBSVM",
+    "dcd-l1": "pdmbench.solvers.dcd:DCDL1",
+    "dcd-l2": "pdmbench.solvers.dcd:DCDL2",
     "mpu": "pdmbench.solvers.mpu:MPU",
 }
 
 GROUPS = {
     "table1": ("pdm", "pfm", "pdm-succ", "pfm-succ"),
-    "table2": ("romma", "mpu"),
+    "table2": ("romma", "svm-light", "svm", "dcd-l1", "dcd-l2", "mpu"),
 }
 GROUPS["all"] = GROUPS["table1"] + GROUPS["table2"]
 
