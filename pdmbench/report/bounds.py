@@ -76,7 +76,7 @@ def as_grid(found: Iterable[BoundRow]) -> grid.Grid:
         [
             row.dataset,
             title(row.algorithm),
-            "–" if row.eps is None else grid.number(row.eps, 2),
+            "–" if row.eps is None else f"{row.eps:.3g}",
             grid.number(row.r, 4),
             f"{row.log10_t:.2f}",
             row.theorem,
@@ -123,7 +123,6 @@ def _bounds(record: Record, gamma: float, r: float) -> Iterator[tuple[str, float
     """(name, ε, log₁₀ of the bound, guaranteed) of every theorem about the record's solver."""
     eps = record.eps
     if record.algorithm in ("pdm", "pdm-succ"):
-        yield "Theorem 2, t₀", eps, theory.theorem2_t0(eps, r), True
         yield "Theorem 2", eps, theory.theorem2(eps, r), True
         if record.algorithm == "pdm-succ" and record.eta:
             yield "Successive runs", eps, theory.successive(eps, record.eta, r), False

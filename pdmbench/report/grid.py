@@ -113,13 +113,12 @@ def latex(grids: Sequence[Grid]) -> str:
     return _LATEX_HEAD + "\n".join(map(_latex_table, grids)) + _LATEX_FOOT
 
 
-def html(grid: Grid, identifier: str | None = None) -> str:
-    """A table with a caption and scoped headings."""
-    opening = f'<table id="{identifier}">' if identifier else "<table>"
-    lines = ['<div class="scroll" tabindex="0" role="region">', opening]
+def html(grid: Grid) -> str:
+    """A table with a caption and scoped headings, in a box that scrolls where it is too wide."""
+    lines = ['<div class="scroll">', "<table>"]
     if grid.title:
         lines[0] = f'<div class="scroll" tabindex="0" role="region" aria-label="{_html.escape(grid.title)}">'
-        lines.append(f"<caption>{html_text(grid.title)}</caption>")
+        lines.append(f"<caption><span>{html_text(grid.title)}</span></caption>")
     lines.append("<thead>")
     if grid.groups:
         cells = "".join(
@@ -134,8 +133,10 @@ def html(grid: Grid, identifier: str | None = None) -> str:
         f'<th scope="col"{kind}>{html_text(h)}</th>' for h, kind in zip(grid.head, kinds, strict=True)
     )
     lines += [f"<tr>{heads}</tr>", "</thead>", "<tbody>"]
+    above = None
     for row in grid.rows:
-        first = f'<th scope="row">{html_text(row[0])}</th>'
+        repeated = ' class="same"' if row[0] == above else ""
+        first, above = f'<th scope="row"{repeated}>{html_text(row[0])}</th>', row[0]
         rest = "".join(f"<td{kind}>{html_text(c)}</td>" for c, kind in zip(row[1:], kinds[1:], strict=True))
         lines.append(f"<tr>{first}{rest}</tr>")
     lines += ["</tbody>", "</table>", "</div>"]
@@ -145,8 +146,9 @@ def html(grid: Grid, identifier: str | None = None) -> str:
 
 
 def html_text(value: str) -> str:
-    """Escaped text in which γ_d has its subscript."""
-    return _SUBSCRIPT.sub("<sub>d</sub>", _html.escape(value).replace("&#x27;", "′"))
+    """Escaped text in which γ'_d has its prime and its subscript, and a spread stands back."""
+    value = _html.escape(value).replace("γ&#x27;", "γ′").replace("&#x27;", "’")
+    return _SPREAD.sub(r"<small>\1</small>", _SUBSCRIPT.sub("<sub>d</sub>", value))
 
 
 def csv_text(rows: Sequence[Sequence[object]]) -> str:
@@ -179,6 +181,7 @@ def _markdown_cell(value: str) -> str:
     return re.sub(r"([\\|*<`_])", r"\\\1", value)
 
 
+_SPREAD = re.compile(r"( ± [\d.e-]+)")
 _SUBSCRIPT = re.compile(r"(?<=[γ'′])_d")
 
 # \@nodocument is \relax once a document has begun; only then are the tables an \input of somebody's.

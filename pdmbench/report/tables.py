@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 
 from pdmbench.bench.record import Record
 from pdmbench.errors import UsageError
@@ -186,7 +187,9 @@ def build(number: int | str, records: Iterable[Record], published: Published | N
     groups = [(_group(algorithm, found), len(quantities)) for algorithm, quantities in layout.items()]
     remarks = _remarks(found)
     if published is not None and not any(e.published is not None for line in lines for e in line.entries):
-        remarks.append(f"No published number of these rows is filled in ({published.where}).")
+        remarks.append(
+            f"No published number of these rows is filled in (see {PurePath(published.where).name})."
+        )
     return Table(number, name, columns, tuple(groups), tuple(lines), tuple(notes.lines), tuple(remarks))
 
 

@@ -17,7 +17,6 @@ def test_theorem_2_for_pdm_at_the_certified_upper_bound_of_gamma(make):
     assert found["Theorem 2"].r == 400.0
     assert found["Theorem 2"].log10_t == pytest.approx(6.0)
     assert found["Theorem 2"].log10_bound == theory.theorem2(0.01, 400.0)
-    assert found["Theorem 2, t₀"].log10_bound == theory.theorem2_t0(0.01, 400.0)
     assert all(row.holds for row in found.values())
 
 
