@@ -33,7 +33,7 @@ class Certificate:
 
     @property
     def accuracy(self) -> float:
-        """1 − γ'_d / bound ≥ (γ_d − γ'_d) / γ_d; NaN where the bound is 0: the data are proven inseparable."""
+        """1 − γ'_d / bound ≥ (γ_d − γ'_d) / γ_d; NaN where the bound is 0: inseparable."""
         return 1.0 - self.margin / self.bound if self.bound > 0.0 else math.nan
 
 

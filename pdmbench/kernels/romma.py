@@ -1,100 +1,118 @@
-"""One sweep of aggressive ROMMA, and of its equivalent NAROMMA."""
+"""Sweeps of aggressive ROMMA, and of its equivalent NAROMMA."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import product, step
+from pdmbench.kernels.margins import fetch_ahead, product, step
 
 SMALLEST_SCALE = 1e-100  # folded into the vector below this, long before it underflows
 
 
 @jit
-def sweep_romma(y, order, eps, state, weights, dual, kept):
+def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     """Present the patterns ``order``; update where w·y_k < 1 − ε (Li & Long 2002).
 
-    w = s v is kept as a scalar times a vector, so that an update costs one row.
+    w = s v is kept as a scalar times a vector, so that an update costs one row. The update makes w the
+    shortest vector with w·y_k = 1 and w·w_old = ‖w_old‖², hence ‖w‖² = w·(c w_old + d y_k) = c‖w_old‖² + d.
 
     Parameters
     ----------
+    y, order, rounds, scattered, kept
+        As in :func:`pdmbench.kernels.pdm.sweep`; the updated patterns are kept.
+    eps : float
+        ε.
     state : ndarray of shape (3,)
         s, ‖w‖² and the number of updates, in and out.
     weights, dual : ndarray
         v̄ and its dual coefficients, in and out.
-    kept : ndarray of uint32
-        Receives the updated patterns.
 
     Returns
     -------
-    n_updated : int
+    n_updated, presented : int
+        Patterns updated in the last round, and presented in all rounds.
     """
     scale, squared, updates = state[0], state[1], state[2]
-    n_updated = 0
-    for i in range(np.uint64(order.shape[0])):
-        k = order[i]
-        p = scale * product(y, k, weights, dual)
-        if p < 1.0 - eps:
-            q = y.q[k]
-            if q * squared > p:
-                below = q * squared - p * p  # 0 for y_k parallel to w: the update would change nothing
-                if below <= 0.0:
-                    continue
-                c = (q * squared - p) / below
-                d = squared * (1.0 - p) / below
-                scale *= c
-                if scale < SMALLEST_SCALE:
-                    weights *= scale
-                    dual *= scale
+    presented = 0
+    for _ in range(rounds):
+        n_updated = 0
+        for i in range(np.uint64(order.shape[0])):
+            k = order[i]
+            if scattered:
+                fetch_ahead(y, order, i, dual)
+            p = scale * product(y, k, weights, dual)
+            if p < 1.0 - eps:
+                q = y.q[k]
+                if q * squared > p:
+                    above = q * squared - p
+                    below = q * squared - p * p
+                    if below <= 0.0:
+                        continue  # y_k is parallel to w: the update would change nothing
+                    c = above / below
+                    step(y, k, squared * (1.0 - p) / (above * scale), weights, dual)  # d / (s c)
+                    scale *= c
+                    squared = squared * (above + 1.0 - p) / below  # c ‖w‖² + d
+                    if scale < SMALLEST_SCALE:
+                        weights *= scale
+                        dual *= scale
+                        scale = 1.0
+                else:
+                    weights[:] = 0.0
+                    dual[:] = 0.0
                     scale = 1.0
-                step(y, k, d / scale, weights, dual)
-                squared = c * c * squared + 2.0 * c * d * p + d * d * q
-            else:
-                weights[:] = 0.0
-                dual[:] = 0.0
-                scale = 1.0
-                step(y, k, 1.0 / q, weights, dual)
-                squared = 1.0 / q
-            updates += 1.0
-            kept[n_updated] = k
-            n_updated += 1
+                    step(y, k, 1.0 / q, weights, dual)
+                    squared = 1.0 / q
+                kept[n_updated] = k
+                n_updated += 1
+        updates += n_updated
+        presented += order.shape[0]
+        if n_updated == 0:
+            break
     state[0], state[1], state[2] = scale, squared, updates
-    return n_updated
+    return n_updated, presented
 
 
 @jit
-def sweep_naromma(y, order, eps, state, weights, dual, kept):
+def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     """Present the patterns ``order``; update where w·y_k / ‖w‖ < (1 − ε)/ℓ̂.
 
     1/ℓ̂ is the upper bound on γ_d that the maximum-cosine framework carries along; each update moves w to
     the vector of largest cosine in the span of w and y_k.
 
-    Parameters and return value are those of :func:`sweep_romma`, with ``state`` = ℓ̂, ‖w‖², updates.
+    Parameters and return values are those of :func:`sweep_romma`, with ``state`` = ℓ̂, ‖w‖², updates.
     """
     ell, squared, updates = state[0], state[1], state[2]
-    n_updated = 0
-    for i in range(np.uint64(order.shape[0])):
-        k = order[i]
-        norm = np.sqrt(squared)
-        g = product(y, k, weights, dual) / norm
-        if g < (1.0 - eps) / ell:
-            q = y.q[k]
-            if ell * q > g:
-                if q - g * g <= 0.0:
-                    continue
-                x = (1.0 - ell * g) / (ell * q - g)
-                size = x * norm
-                step(y, k, size, weights, dual)
-                squared += 2.0 * size * g * norm + size * size * q
-                ell = (ell + x) / np.sqrt(1.0 + q * x * x + 2.0 * g * x)
-            else:
-                weights[:] = 0.0
-                dual[:] = 0.0
-                step(y, k, 1.0, weights, dual)
-                squared = q
-                ell = 1.0 / np.sqrt(q)
-            updates += 1.0
-            kept[n_updated] = k
-            n_updated += 1
+    presented = 0
+    for _ in range(rounds):
+        n_updated = 0
+        for i in range(np.uint64(order.shape[0])):
+            k = order[i]
+            if scattered:
+                fetch_ahead(y, order, i, dual)
+            norm = np.sqrt(squared)
+            g = product(y, k, weights, dual) / norm
+            if g < (1.0 - eps) / ell:
+                q = y.q[k]
+                if ell * q > g:
+                    if q - g * g <= 0.0:
+                        continue
+                    x = (1.0 - ell * g) / (ell * q - g)
+                    size = x * norm
+                    step(y, k, size, weights, dual)
+                    squared += 2.0 * size * g * norm + size * size * q
+                    ell = (ell + x) / np.sqrt(1.0 + q * x * x + 2.0 * g * x)
+                else:
+                    weights[:] = 0.0
+                    dual[:] = 0.0
+                    step(y, k, 1.0, weights, dual)
+                    squared = q
+                    ell = 1.0 / np.sqrt(q)
+                kept[n_updated] = k
+                n_updated += 1
+        updates += n_updated
+        presented += order.shape[0]
+        if n_updated == 0:
+            break
     state[0], state[1], state[2] = ell, squared, updates
-    return n_updated
+    return n_updated, presented

@@ -38,22 +38,24 @@ class TestExactly:
         labels = np.resize([1.0, -1.0], len(x))
         problem = sample(x, labels, 0.0, layout).problem
         compiled = np.empty(problem.m)
-        margins.augmented_products(problem.y, w, compiled)
+        margins.augmented_products(problem.y, problem.slots(w), compiled)
         assert np.array_equal(compiled, labels * (x @ w[:-1] + w[-1]))
-        interpreted = [rows.dot(problem.patterns.rows, k, w) for k in range(problem.m)]
+        interpreted = [rows.dot(problem.patterns.rows, k, problem.slots(w)) for k in range(problem.m)]
         assert np.array_equal(interpreted, x @ w[:-1])
 
     def test_steps(self, layout):
         x, dual = staircase(layout), np.abs(whole_numbers(len(LENGTHS)))
         labels = np.resize([1.0, -1.0], len(x))
         problem = sample(x, labels, 0.0, layout).problem
-        compiled = np.ones(31)
+        compiled = problem.slots(np.ones(31))
         margins.combine(problem.y, dual, compiled)
-        assert np.array_equal(compiled, 1 + np.append(x.T @ (labels * dual), labels @ dual))
+        assert np.array_equal(
+            problem.augmented(compiled), 1 + np.append(x.T @ (labels * dual), labels @ dual)
+        )
         for k in range(problem.m):
-            interpreted = np.ones(31)
+            interpreted = problem.slots(np.ones(31))
             rows.add(problem.patterns.rows, k, -3.0, interpreted)
-            assert np.array_equal(interpreted, np.append(1 - 3 * x[k], 1))
+            assert np.array_equal(problem.augmented(interpreted), np.append(1 - 3 * x[k], 1))
 
     def test_squared_norms(self, layout):
         x = staircase(layout)
@@ -70,7 +72,7 @@ def test_products_of_real_numbers_are_in_double_precision(layout):
     w = random.normal(size=41)
     problem = sample(x, np.ones(50), 0.0, layout).problem
     products = np.empty(50)
-    margins.augmented_products(problem.y, w, products)
+    margins.augmented_products(problem.y, problem.slots(w), products)
     scale = np.abs(x) @ np.abs(w[:-1]) + abs(w[-1])
     assert np.all(np.abs(products - (x @ w[:-1] + w[-1])) <= 1e-14 * scale)
 
@@ -80,10 +82,11 @@ def test_features_beyond_16_bits(layout):
     columns = [65_534, 65_535, 65_536, 69_999, 0]
     x = scipy.sparse.csr_array((np.ones(5), ([0, 0, 0, 0, 1], columns)), shape=(2, 70_000))
     problem = MarginProblem(Patterns.from_csr(x, layout), np.array([1, -1], np.int8), 0.0)
-    weights = np.zeros(70_001)
-    margins.combine(problem.y, np.array([3.0, 5.0]), weights)
+    slots = problem.zero_weights()
+    margins.combine(problem.y, np.array([3.0, 5.0]), slots)
+    weights = problem.augmented(slots)
     assert np.array_equal(np.flatnonzero(weights), sorted([*columns, 70_000]))
     assert np.array_equal(weights[[*columns, 70_000]], [3, 3, 3, 3, -5, -2])
     products = np.empty(2)
-    margins.augmented_products(problem.y, weights, products)
+    margins.augmented_products(problem.y, slots, products)
     assert np.array_equal(products, [4 * 3 - 2, 5 + 2])
