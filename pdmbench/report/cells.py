@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from pdmbench.bench.record import Record
+from pdmbench.solvers import GROUPS
 from pdmbench.solvers.base import Status
 
-TABLE1 = ("pdm", "pfm", "pdm-succ", "pfm-succ")
-TABLE2 = ("romma", "svm-light", "svm", "dcd-l1", "dcd-l2", "mpu")
-PAPER = TABLE1 + TABLE2
+TABLE2 = GROUPS["table2"]
+PAPER = GROUPS["table1"] + TABLE2
 
 TITLES = {
     "pdm": "PDM",
@@ -149,7 +149,7 @@ def latest(records: Iterable[Record]) -> list[Record]:
 
 
 def rows(records: Iterable[Record], algorithms: Iterable[str] | None = None) -> list[Row]:
-    """Sort records into rows, the paper's data sets first.
+    """Sort records into rows: the paper's data sets in its order, others as they came.
 
     Parameters
     ----------
@@ -171,8 +171,8 @@ def rows(records: Iterable[Record], algorithms: Iterable[str] | None = None) -> 
         if record.digest is None or record.delta is None:  # its data were never read
             problem = _matching(record, grouped)
             grouped.setdefault(problem, {}).setdefault(record.algorithm, []).append(record)
-    order = {name: k for k, name in enumerate(DATASETS)}
-    problems = sorted(grouped, key=lambda problem: order.get(problem.dataset, len(order)))
+    order = {name: k for k, name in enumerate(dict.fromkeys([*DATASETS, *(r.dataset for r in kept)]))}
+    problems = sorted(grouped, key=lambda problem: order[problem.dataset])
     return [Row(p, _label(p, problems), {a: _cell(a, rs) for a, rs in grouped[p].items()}) for p in problems]
 
 

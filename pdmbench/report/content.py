@@ -9,6 +9,7 @@ from pdmbench.bench.record import Record
 from pdmbench.report import claims as paper_claims
 from pdmbench.report.cells import interval, latest, rows, title
 from pdmbench.report.grid import Grid, number
+from pdmbench.solvers import GROUPS
 
 TITLE = "The Perceptron with Dynamic Margin, measured"
 Environments = Mapping[str, Mapping]
@@ -166,9 +167,16 @@ def commands(records: Iterable[Record], own: str | None = None) -> list[str]:
                 same.setdefault((first, count), []).append(algorithm)
         for (first, count), chosen in same.items():
             repeats = ["--repeats", str(count)] if count > 1 else []
-            solvers = [word for algorithm in chosen for word in ("-a", algorithm)]
-            lines.append(shlex.join(["pdmbench", "run", *given, *solvers, "--seed", str(first), *repeats]))
+            named = [word for name in _grouped(chosen) for word in ("-a", name)]
+            lines.append(shlex.join(["pdmbench", "run", *given, *named, "--seed", str(first), *repeats]))
     return [*lines, own or "pdmbench report"]
+
+
+def _grouped(algorithms: Sequence[str]) -> list[str]:
+    """Names for ``--algorithm``: a table's group where all of it was run."""
+    whole = [name for name in ("table1", "table2") if set(GROUPS[name]) <= set(algorithms)]
+    covered = {algorithm for name in whole for algorithm in GROUPS[name]}
+    return [*whole, *(algorithm for algorithm in algorithms if algorithm not in covered)]
 
 
 def _stretches(seeds: Sequence[int]) -> list[tuple[int, int]]:

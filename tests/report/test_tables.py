@@ -77,6 +77,12 @@ def test_rows_stand_in_the_order_of_the_paper_and_own_data_behind(make):
     assert [line.headings[0] for line in table.lines] == ["Adult", "Web", "own.svm.gz"]
 
 
+def test_other_data_stand_in_the_order_they_came_also_where_they_could_not_be_read(make, unfinished):
+    lost = unfinished("first", "pdm", "failed", error="x", digest=None, delta=None)
+    table = tables.build(1, [lost, make("second", "pdm")])
+    assert [line.headings[0] for line in table.lines] == ["first", "second"]
+
+
 def test_seeds_become_mean_and_standard_deviation(make):
     records = [make("adult", "pdm", seed=s, train_seconds=t) for s, t in enumerate((1.0, 2.0, 3.0))]
     table = tables.build(1, records)
