@@ -49,8 +49,7 @@ def summary(
         verdicts.count, (paper_claims.HOLDS, paper_claims.FAILS, paper_claims.UNMEASURED)
     )
     lines.append(
-        f"Of the paper's {len(verdicts)} claims {holds} hold on every row that can decide them, "
-        f"{fails} do not, {open_} were not measured."
+        f"Of the paper's {len(verdicts)} claims {holds} hold, {fails} do not, {open_} could not be judged."
     )
     machines = sorted(
         {e["cpu"] for r in cells if (e := environments.get(r.environment or "")) and e.get("cpu")}

@@ -73,7 +73,7 @@ def spread(mean: float, std: float, digits: int = 3) -> str:
 
 def marker(k: int) -> str:
     """The footnote number k as superscript digits."""
-    return str(k).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(k))
 
 
 def text(grid: Grid) -> str:
@@ -207,7 +207,6 @@ _LATEX_CHARACTERS = {
     "≤": r"\ensuremath{\le}",
     "≥": r"\ensuremath{\ge}",
     "∞": r"\ensuremath{\infty}",
-    "γ": r"\ensuremath{\gamma}",
     "ε": r"\ensuremath{\varepsilon}",
     "Δ": r"\ensuremath{\Delta}",
     "ρ": r"\ensuremath{\rho}",
@@ -217,30 +216,42 @@ _LATEX_CHARACTERS = {
     "—": "---",
     "−": r"\ensuremath{-}",
     "′": r"\ensuremath{'}",
-    **{c: rf"\ensuremath{{^{k}}}" for k, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-    "⁻": r"\ensuremath{^{-}}",
+    "…": r"\ldots{}",
     "₀": r"\ensuremath{_0}",
 }
 
 
+_SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SUPERSCRIPT_DIGITS = str.maketrans(_SUPERSCRIPTS, "-0123456789")
+_LATEX_PIECES = re.compile(rf"γ['′]?(?:_d)?|[{_SUPERSCRIPTS}]+|.", re.DOTALL)
+
+
 def _latex_text(value: str) -> str:
     """Text any pdflatex can set: symbols as mathematics, what it has no sign for as ``?``."""
-    value = _SUBSCRIPT.sub("\0", value.replace("'", "′"))
-    out = []
-    for c in value:
-        if c == "\0":
-            out.append(r"\ensuremath{_d}")
-        elif c in _LATEX_CHARACTERS:
-            out.append(_LATEX_CHARACTERS[c])
-        elif c.isascii():
-            out.append(c)
-        else:
-            out.append(unicodedata.normalize("NFKD", c).encode("ascii", "ignore").decode() or "?")
-    return "".join(out)
+    return _LATEX_PIECES.sub(_latex_piece, value)
+
+
+def _latex_piece(match: re.Match) -> str:
+    piece = match.group()
+    if piece[0] == "γ":
+        prime, subscript = "'" * (len(piece) > 1 and piece[1] in "'′"), "_d" * piece.endswith("_d")
+        return rf"\ensuremath{{\gamma{prime}{subscript}}}"
+    if piece[0] in _SUPERSCRIPTS:
+        return rf"\ensuremath{{^{{{piece.translate(_SUPERSCRIPT_DIGITS)}}}}}"
+    if piece in _LATEX_CHARACTERS:
+        return _LATEX_CHARACTERS[piece]
+    return (
+        piece
+        if piece.isascii()
+        else unicodedata.normalize("NFKD", piece).encode("ascii", "ignore").decode() or "?"
+    )
 
 
 def _latex_table(grid: Grid) -> str:
-    lines = [r"\begin{table}[ht]", r"\centering\footnotesize\setlength{\tabcolsep}{3.5pt}"]
+    columns = zip(grid.head, *grid.rows, strict=True)
+    characters = sum(max(map(_width, column)) for column in columns) + 2 * len(grid.head)
+    size = r"\footnotesize" if characters <= 92 else r"\scriptsize" if characters <= 110 else r"\tiny"
+    lines = [r"\begin{table}[ht]", rf"\centering{size}\setlength{{\tabcolsep}}{{2.5pt}}"]
     if grid.title:
         lines.append(rf"\caption{{{_latex_text(grid.title)}}}")
     lines += [rf"\begin{{tabular}}{{{grid.alignment}}}", r"\hline"]
