@@ -203,6 +203,7 @@ _LATEX_CHARACTERS = {
     "<": r"\ensuremath{<}",
     ">": r"\ensuremath{>}",
     "±": r"\ensuremath{\pm}",
+    " ± ": r"\ensuremath{\,{\pm}\,}",  # narrow: the tables are wide
     "×": r"\ensuremath{\times}",
     "≤": r"\ensuremath{\le}",
     "≥": r"\ensuremath{\ge}",
@@ -223,7 +224,7 @@ _LATEX_CHARACTERS = {
 
 _SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUPERSCRIPT_DIGITS = str.maketrans(_SUPERSCRIPTS, "-0123456789")
-_LATEX_PIECES = re.compile(rf"γ['′]?(?:_d)?|[{_SUPERSCRIPTS}]+|.", re.DOTALL)
+_LATEX_PIECES = re.compile(rf"γ['′]?(?:_d)?|[{_SUPERSCRIPTS}]+| ± |.", re.DOTALL)
 
 
 def _latex_text(value: str) -> str:
