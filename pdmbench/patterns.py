@@ -16,26 +16,33 @@ if TYPE_CHECKING:
 DENSE_FROM = 0.5  # stored as a full matrix from this share of non-zeros on: an index costs as much as a value
 
 
-class ConstantRows(NamedTuple):
-    """CSR whose rows each hold one repeated value (binary data): no value array."""
+# Weight vectors as kernels see them: three slots that stay zero, the bias, then the features.
+BIAS = 3
+HEAD = 4
+GROUP = 4  # sparse rows are padded to whole groups with the zero slots: one loop, no ragged end to mispredict
+DENSE_GROUP = 8  # dense rows are padded with zero columns
 
-    indptr: np.ndarray  # int64[m + 1]
-    indices: np.ndarray  # uint16[nnz] or uint32[nnz]
+
+class ConstantRows(NamedTuple):
+    """Padded CSR whose rows each hold one repeated value (binary data): no value array."""
+
+    indptr: np.ndarray  # int64[m + 1], multiples of GROUP
+    indices: np.ndarray  # uint16 or uint32: HEAD + feature; padding 0, 1, 2
     value: np.ndarray  # float64[m]
 
 
 class SparseRows(NamedTuple):
-    """CSR."""
+    """Padded CSR."""
 
-    indptr: np.ndarray  # int64[m + 1]
-    indices: np.ndarray  # uint16[nnz] or uint32[nnz]
-    data: np.ndarray  # float32[nnz] where that is exact, else float64[nnz]
+    indptr: np.ndarray  # int64[m + 1], multiples of GROUP
+    indices: np.ndarray  # uint16 or uint32: HEAD + feature; padding 0, 1, 2
+    data: np.ndarray  # float32 where that is exact, else float64; padding 0
 
 
 class DenseRows(NamedTuple):
-    """A full matrix."""
+    """A full matrix, padded with zero columns."""
 
-    data: np.ndarray  # float32[m, n] where that is exact, else float64[m, n]
+    data: np.ndarray  # float32[m, padded n] where that is exact, else float64
 
 
 Rows = ConstantRows | SparseRows | DenseRows
@@ -43,8 +50,61 @@ LAYOUTS: dict[str, type] = {"constant": ConstantRows, "sparse": SparseRows, "den
 
 
 def index_dtype(n: int) -> type:
-    """Smallest unsigned index type for n features plus the bias."""
-    return np.uint16 if n < 2**16 else np.uint32
+    """Smallest unsigned index type for n features behind the head of a weight vector."""
+    return np.uint16 if n + HEAD <= 2**16 else np.uint32
+
+
+def weight_slots(n: int) -> int:
+    """Length of a weight vector as kernels see it."""
+    return HEAD + padded_columns(n)
+
+
+def padded_columns(n: int) -> int:
+    """Columns of a dense row of n features."""
+    return -(-n // DENSE_GROUP) * DENSE_GROUP
+
+
+def group_places(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Padded lengths of rows, and the place of each of their entries among the padded ones."""
+    padded = -(-lengths // GROUP) * GROUP
+    shift = (np.cumsum(padded) - padded) - (np.cumsum(lengths) - lengths)
+    return padded, np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
+
+
+def pad_rows(
+    lengths: np.ndarray, indices: np.ndarray, values: np.ndarray | None, dtype: type
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Pad rows to whole groups.
+
+    Parameters
+    ----------
+    lengths : ndarray of int64
+        Entries of each row.
+    indices : ndarray of int
+        Features, counted from 0, row after row.
+    values : ndarray of float64 or None
+        Their values; None where a layout has none.
+    dtype : type
+        Of the indices that come back.
+
+    Returns
+    -------
+    lengths, indices, values
+        The same, padded; the indices count from HEAD.
+    """
+    padded, place = group_places(lengths)
+    total = int(padded.sum())
+    padding = np.ones(total, bool)
+    padding[place] = False
+    padded_indices = np.empty(total, dtype)
+    padded_indices[place] = indices + HEAD
+    # The k-th position of a group can only be padding for k ≥ 1: slots 0, 1, 2.
+    padded_indices[padding] = np.flatnonzero(padding) % GROUP - 1
+    if values is None:
+        return padded, padded_indices, None
+    padded_values = np.zeros(total)
+    padded_values[place] = values
+    return padded, padded_indices, padded_values
 
 
 def exact_dtype(values: np.ndarray) -> type:
@@ -103,15 +163,19 @@ class Patterns:
         if layout is None:
             density = matrix.nnz / max(1, m * n)
             layout = "constant" if value is not None else "dense" if density >= DENSE_FROM else "sparse"
+        if layout == "constant" and value is None:
+            raise ValueError("rows hold more than one value: not a constant layout")
+        if layout == "dense":
+            full = np.zeros((m, padded_columns(n)), exact_dtype(matrix.data))
+            full[:, :n] = matrix.toarray()
+            return cls(DenseRows(full), n, int(matrix.nnz))
+        values = None if layout == "constant" else np.asarray(matrix.data, dtype=np.float64)
+        lengths, indices, values = pad_rows(np.diff(indptr), matrix.indices, values, index_dtype(n))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
         if layout == "constant":
-            if value is None:
-                raise ValueError("rows hold more than one value: not a constant layout")
-            rows: Rows = ConstantRows(indptr, matrix.indices.astype(index_dtype(n)), value)
-        elif layout == "sparse":
-            data = np.asarray(matrix.data, dtype=np.float64).astype(exact_dtype(matrix.data))
-            rows = SparseRows(indptr, matrix.indices.astype(index_dtype(n)), data)
+            rows: Rows = ConstantRows(indptr, indices, value)
         else:
-            rows = DenseRows(np.ascontiguousarray(matrix.toarray().astype(exact_dtype(matrix.data))))
+            rows = SparseRows(indptr, indices, values.astype(exact_dtype(values)))
         return cls(rows, n, int(matrix.nnz))
 
     def to_csr(self) -> scipy.sparse.csr_array:
@@ -120,15 +184,17 @@ class Patterns:
 
         rows = self.rows
         if isinstance(rows, DenseRows):
-            return scipy.sparse.csr_array(rows.data.astype(np.float64))
+            return scipy.sparse.csr_array(rows.data[:, : self.n].astype(np.float64))
+        entries = rows.indices >= HEAD
+        before = np.concatenate([[0], np.cumsum(entries)])
+        indptr = before[rows.indptr]
         if isinstance(rows, ConstantRows):
-            data = np.repeat(rows.value, np.diff(rows.indptr))
+            data = np.repeat(rows.value, np.diff(indptr))
         else:
-            data = rows.data.astype(np.float64)
-        pointer = rows.indptr.astype(np.int32) if self.nnz < 2**31 else rows.indptr
-        return scipy.sparse.csr_array(
-            (data, rows.indices.astype(pointer.dtype), pointer), shape=(self.m, self.n)
-        )
+            data = rows.data[entries].astype(np.float64)
+        indptr = indptr.astype(np.int32 if self.nnz < 2**31 else np.int64)
+        indices = rows.indices[entries].astype(indptr.dtype) - HEAD
+        return scipy.sparse.csr_array((data, indices, indptr), shape=(self.m, self.n))
 
 
 def _row_value(indptr: np.ndarray, data: np.ndarray) -> np.ndarray | None:

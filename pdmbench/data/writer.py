@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdmbench.data.formats import Block
-from pdmbench.patterns import DENSE_FROM, exact_dtype, index_dtype
+from pdmbench.patterns import (
+    DENSE_FROM,
+    HEAD,
+    exact_dtype,
+    group_places,
+    index_dtype,
+    pad_rows,
+    padded_columns,
+)
 
 _PIECE = 1 << 20  # entries handled at a time
 
@@ -40,14 +48,14 @@ class _Column:
         self.size += len(array)
 
     def recast(self, dtype: Any, shift: int = 0) -> None:
-        """Rewrite what is there in another type, with a number added."""
+        """Rewrite what is there in another type, with a number added to what is no padding."""
         self.close()
         pieces, self.dtype = list(_pieces(self.path)), np.dtype(dtype)
         self.path.unlink()
         self.size = 0
         self._open()
         for piece in pieces:
-            self.append(piece.astype(self.dtype) + self.dtype.type(shift))
+            self.append(piece.astype(self.dtype) + self.dtype.type(shift) * (piece >= HEAD if shift else 1))
 
     def close(self) -> None:
         self._file.seek(0)
@@ -80,6 +88,7 @@ class LayoutWriter:
         self._base_known = base is not None
         self._last = -1  # largest index seen
         self.m = self.nnz = 0
+        self._end = 0  # entries written, padding included
         self._indptr = _Column(folder / "indptr.npy", np.int64)
         self._indptr.append(np.zeros(1))
         self._indices = _Column(folder / "indices.npy", np.uint16)
@@ -93,9 +102,16 @@ class LayoutWriter:
             self._last = max(self._last, int(block.indices.max()))
             self._find_base(int(block.indices.min()))
         ends, indices, values = _without_zeros(block)
-        self._indptr.append(self.nnz + ends)
-        self._append_indices(indices)
-        self._append_values(values, np.diff(ends, prepend=0))
+        lengths = np.diff(ends, prepend=0)
+        if index_dtype(self._last + 1 - self.base) is np.uint32 and self._indices.dtype != np.uint32:
+            self._indices.recast(np.uint32)
+        padded, indices, _ = pad_rows(
+            lengths, indices - indices.dtype.type(self.base), None, self._indices.dtype
+        )
+        self._indptr.append(self._end + np.cumsum(padded))
+        self._end += len(indices)
+        self._indices.append(indices)
+        self._append_values(values, lengths)
         self.m += len(ends)
         self.nnz += len(indices)
 
@@ -121,11 +137,6 @@ class LayoutWriter:
             self._base_known = True
             self._indices.recast(index_dtype(self._last + 1), 1)
 
-    def _append_indices(self, indices: np.ndarray) -> None:
-        if index_dtype(self._last + 1 - self.base) is np.uint32 and self._indices.dtype != np.uint32:
-            self._indices.recast(np.uint32)
-        self._indices.append(indices - indices.dtype.type(self.base))
-
     def _append_values(self, values: np.ndarray, lengths: np.ndarray) -> None:
         if self._constant is not None:
             filled = lengths > 0
@@ -141,7 +152,10 @@ class LayoutWriter:
                 self._append_values(np.repeat(row_value, row_lengths), row_lengths)
         if self._data.dtype == np.float32 and exact_dtype(values) is np.float64:
             self._data.recast(np.float64)
-        self._data.append(values)
+        padded, place = group_places(lengths)
+        data = np.zeros(int(padded.sum()), self._data.dtype)
+        data[place] = values
+        self._data.append(data)
 
     def _spread(self, n: int) -> None:
         """Write the rows in full."""
@@ -151,12 +165,13 @@ class LayoutWriter:
         target = self.folder / "full.npy"
         step = max(1, _PIECE // n)
         with open(target, "wb") as file:
-            write_header(file, data.dtype, (self.m, n))
+            write_header(file, data.dtype, (self.m, padded_columns(n)))
             for first in range(0, self.m, step):
                 ends = indptr[first : first + step + 1]
-                full = np.zeros((len(ends) - 1, n), dtype=data.dtype)
+                full = np.zeros((len(ends) - 1, HEAD + padded_columns(n)), dtype=data.dtype)
                 entries = slice(ends[0], ends[-1])
                 full[np.repeat(np.arange(len(full)), np.diff(ends)), indices[entries]] = data[entries]
+                full = np.ascontiguousarray(full[:, HEAD:])
                 file.write(full.data)
         del indptr, indices, data
         (self.folder / "indptr.npy").unlink()

@@ -1,7 +1,7 @@
 """Products, steps and norms in the reflected, augmented, extended space.
 
-The m extra dimensions are never stored: a vector a = Σ I_k y_k is its augmented part ``weights`` (ā, the
-bias last) and its dual coefficients ``dual`` (I_k).
+The m extra dimensions are never stored: a vector a = Σ I_k y_k is its augmented part ``weights`` (ā, laid
+out as :mod:`pdmbench.patterns` says: zeros, bias, features) and its dual coefficients ``dual`` (I_k).
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import numpy as np
 from numba.extending import register_jitable
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.rows import add, dot, gather, squared
-from pdmbench.patterns import Rows
+from pdmbench.kernels.rows import add, dot, gather, prefetch_pointer, prefetch_row, squared
+from pdmbench.kernels.vector import prefetch
+from pdmbench.patterns import BIAS, Rows
+
+AHEAD = 8  # patterns
 
 
 class Reflected(NamedTuple):
@@ -29,8 +32,7 @@ class Reflected(NamedTuple):
 @register_jitable(inline="always")
 def product(y, k, weights, dual):
     """a·y_k = ā·ȳ_k + Δ² I_k."""
-    bias = weights[weights.shape[0] - 1]
-    return y.label[k] * (dot(y.rows, k, weights) + y.rho * bias) + y.delta2 * dual[k]
+    return y.label[k] * (dot(y.rows, k, weights) + y.rho * weights[BIAS]) + y.delta2 * dual[k]
 
 
 @register_jitable(inline="always")
@@ -38,8 +40,34 @@ def step(y, k, size, weights, dual):
     """a ← a + size · y_k."""
     signed = size * y.label[k]
     add(y.rows, k, signed, weights)
-    weights[weights.shape[0] - 1] += signed * y.rho
+    weights[BIAS] += signed * y.rho
     dual[k] += size
+
+
+@register_jitable(inline="always")
+def fetch_ahead(y, order, i, dual):
+    """While pattern order[i] is presented, fetch what the ones behind it will need.
+
+    Worth its price only where ``order`` jumps about in memory, as in a full epoch.
+    """
+    if i + 2 * AHEAD < order.shape[0]:
+        k = order[i + 2 * AHEAD]
+        prefetch_pointer(y.rows, k)
+        k = order[i + AHEAD]
+        prefetch_row(y.rows, k)
+        prefetch(y.label, k)
+        prefetch(dual, k)
+
+
+@jit
+def shuffle(order, draws):
+    """Permute ``order`` in place (Fisher & Yates) by m uniform draws of 32 bits.
+
+    Position i swaps with ⌊draw · (i+1) / 2³²⌋ ≤ i; the bias of this, below m/2³², is no matter here.
+    """
+    for i in range(order.shape[0] - 1, 0, -1):
+        j = (np.uint64(draws[i]) * np.uint64(i + 1)) >> np.uint64(32)
+        order[i], order[j] = order[j], order[i]
 
 
 @jit
@@ -68,7 +96,7 @@ def combine(y, dual, weights):
         if dual[k] != 0.0:
             signed = dual[k] * y.label[k]
             add(y.rows, k, signed, weights)
-            weights[weights.shape[0] - 1] += signed * y.rho
+            weights[BIAS] += signed * y.rho
 
 
 @jit
@@ -83,9 +111,8 @@ def smallest_product(y, weights, dual):
 @jit
 def augmented_products(y, weights, out):
     """ā·ȳ_k for every k, into ``out``."""
-    bias = weights[weights.shape[0] - 1]
     for k in range(out.shape[0]):
-        out[k] = y.label[k] * (dot(y.rows, k, weights) + y.rho * bias)
+        out[k] = y.label[k] * (dot(y.rows, k, weights) + y.rho * weights[BIAS])
 
 
 @jit

@@ -1,15 +1,15 @@
-"""One sweep of the perceptron with dynamic margin."""
+"""Sweeps of the perceptron with dynamic margin."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import product, step
+from pdmbench.kernels.margins import fetch_ahead, product, step
 
 
 @jit
-def sweep(y, order, eps, multiple, cut, state, weights, dual, kept):
+def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual, kept):
     """Present the patterns ``order``; update where a·y_k ≤ (1−ε) ‖a‖²/t (paper, condition 8).
 
     Parameters
@@ -17,6 +17,10 @@ def sweep(y, order, eps, multiple, cut, state, weights, dual, kept):
     y : Reflected
     order : ndarray of uint32
         Patterns in the order of their visits.
+    rounds : int
+        Passes over ``order``; the first without an update is the last.
+    scattered : bool
+        Whether ``order`` jumps about in memory.
     eps : float
         ε.
     multiple : bool
@@ -33,30 +37,39 @@ def sweep(y, order, eps, multiple, cut, state, weights, dual, kept):
     Returns
     -------
     n_kept, n_updated : int
-        Patterns kept and patterns updated.
+        Patterns kept and updated in the last round.
+    presented : int
+        Patterns presented in all rounds.
     """
     t, squared = state[0], state[1]
     target = 1.0 - eps
-    n_kept, n_updated = 0, 0
-    for i in range(np.uint64(order.shape[0])):
-        k = order[i]
-        p = product(y, k, weights, dual)
-        level = target * squared  # θ t
-        if p * t <= cut * level:
-            kept[n_kept] = k
-            n_kept += 1
-            if p * t <= level:
-                q = y.q[k]
-                size = 1.0
-                # After a single update the condition still holds: only then is the root worth its price.
-                if multiple and (t + 1.0) * (p + q) <= target * (squared + 2.0 * p + q):
-                    size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
-                step(y, k, size, weights, dual)
-                squared += 2.0 * size * p + size * size * q
-                t += size
-                n_updated += 1
+    presented = 0
+    for _ in range(rounds):
+        n_kept, n_updated = 0, 0
+        for i in range(np.uint64(order.shape[0])):
+            k = order[i]
+            if scattered:
+                fetch_ahead(y, order, i, dual)
+            p = product(y, k, weights, dual)
+            level = target * squared  # θ t
+            if p * t <= cut * level:
+                kept[n_kept] = k
+                n_kept += 1
+                if p * t <= level:
+                    q = y.q[k]
+                    size = 1.0
+                    # After a single update the condition still holds: only then is the root worth its price.
+                    if multiple and (t + 1.0) * (p + q) <= target * (squared + 2.0 * p + q):
+                        size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
+                    step(y, k, size, weights, dual)
+                    squared += 2.0 * size * p + size * size * q
+                    t += size
+                    n_updated += 1
+        presented += order.shape[0]
+        if n_updated == 0:
+            break
     state[0], state[1] = t, squared
-    return n_kept, n_updated
+    return n_kept, n_updated, presented
 
 
 @jit

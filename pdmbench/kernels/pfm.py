@@ -5,37 +5,44 @@ from __future__ import annotations
 import numpy as np
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import product, step
+from pdmbench.kernels.margins import fetch_ahead, product, step
 
 
 @jit
-def sweep(y, order, beta, cut, state, weights, dual, kept):
+def sweep(y, order, rounds, scattered, beta, cut, state, weights, dual, kept):
     """Present the patterns ``order``; update where a·y_k ≤ β ‖a‖ (paper, condition 7).
 
     Parameters and return values are those of :func:`pdmbench.kernels.pdm.sweep`; updates are multiple.
     """
     t, squared = state[0], state[1]
     threshold = beta * np.sqrt(squared)
-    n_kept, n_updated = 0, 0
-    for i in range(np.uint64(order.shape[0])):
-        k = order[i]
-        p = product(y, k, weights, dual)
-        if p <= cut * threshold:
-            kept[n_kept] = k
-            n_kept += 1
-            if p <= threshold:
-                q = y.q[k]
-                size = 1.0
-                after = p + q
-                if t > 0.0 and (after <= 0.0 or after * after <= beta * beta * (squared + 2.0 * p + q)):
-                    size = np.floor(_root(beta * beta, squared, p, q)) + 1.0
-                step(y, k, size, weights, dual)
-                squared += 2.0 * size * p + size * size * q
-                threshold = beta * np.sqrt(squared)
-                t += size
-                n_updated += 1
+    presented = 0
+    for _ in range(rounds):
+        n_kept, n_updated = 0, 0
+        for i in range(np.uint64(order.shape[0])):
+            k = order[i]
+            if scattered:
+                fetch_ahead(y, order, i, dual)
+            p = product(y, k, weights, dual)
+            if p <= cut * threshold:
+                kept[n_kept] = k
+                n_kept += 1
+                if p <= threshold:
+                    q = y.q[k]
+                    size = 1.0
+                    after = p + q
+                    if t > 0.0 and (after <= 0.0 or after * after <= beta * beta * (squared + 2.0 * p + q)):
+                        size = np.floor(_root(beta * beta, squared, p, q)) + 1.0
+                    step(y, k, size, weights, dual)
+                    squared += 2.0 * size * p + size * size * q
+                    threshold = beta * np.sqrt(squared)
+                    t += size
+                    n_updated += 1
+        presented += order.shape[0]
+        if n_updated == 0:
+            break
     state[0], state[1] = t, squared
-    return n_kept, n_updated
+    return n_kept, n_updated, presented
 
 
 @jit

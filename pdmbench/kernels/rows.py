@@ -1,9 +1,9 @@
 """The row operations every solver is made of, for each layout of the pattern matrix.
 
-``dot(rows, k, w)`` is Σ_j x_kj w_j, ``add(rows, k, c, w)`` is w ← w + c x_k, ``gather`` copies rows
-together. Products and sums are in double precision whatever the values are stored in. Sums run over four
-interleaved accumulators, added as ((s₀+s₁)+(s₂+s₃)): a fixed order, so results do not depend on the
-machine, and no chain of dependent additions as long as the row.
+``dot(rows, k, w)`` is Σ_j x_kj w_j, ``add(rows, k, c, w)`` is w ← w + c x_k, ``squared(rows, k)`` is ‖x_k‖²,
+``gather`` copies rows together; w is laid out as :mod:`pdmbench.patterns` says. Products and sums are in
+double precision whatever the values are stored in, in a fixed order (four interleaved accumulators for
+sparse rows, eight for dense ones): results do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -12,77 +12,80 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from pdmbench.patterns import ConstantRows, DenseRows, SparseRows
+from pdmbench.kernels.vector import dot8, prefetch
+from pdmbench.patterns import GROUP, HEAD, ConstantRows, DenseRows, SparseRows
+
+_GROUP = np.uint64(GROUP)  # unsigned: numba then leaves out the branch for negative indices
+_LINE = 64  # bytes fetched at a time
+_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 def _dot_constant(rows, k, w):
     j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
     indices = rows.indices
     s0 = s1 = s2 = s3 = 0.0
-    while j + np.uint64(4) <= end:
-        s0 += w[indices[j]]
-        s1 += w[indices[j + np.uint64(1)]]
-        s2 += w[indices[j + np.uint64(2)]]
-        s3 += w[indices[j + np.uint64(3)]]
-        j += np.uint64(4)
     while j < end:
         s0 += w[indices[j]]
-        j += np.uint64(1)
+        s1 += w[indices[j + _1]]
+        s2 += w[indices[j + _2]]
+        s3 += w[indices[j + _3]]
+        j += _GROUP
     return rows.value[k] * ((s0 + s1) + (s2 + s3))
 
 
 def _add_constant(rows, k, c, w):
-    step = c * rows.value[k]
-    for j in range(np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])):
-        w[rows.indices[j]] += step
+    j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+    indices = rows.indices
+    amount = c * rows.value[k]
+    while j < end:
+        w[indices[j]] += amount
+        w[indices[j + _1]] += amount
+        w[indices[j + _2]] += amount
+        w[indices[j + _3]] += amount
+        j += _GROUP
+    w[0] = w[1] = w[2] = 0.0  # what padding points to
 
 
 def _dot_sparse(rows, k, w):
     j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
     indices, data = rows.indices, rows.data
     s0 = s1 = s2 = s3 = 0.0
-    while j + np.uint64(4) <= end:
-        s0 += np.float64(data[j]) * w[indices[j]]
-        s1 += np.float64(data[j + np.uint64(1)]) * w[indices[j + np.uint64(1)]]
-        s2 += np.float64(data[j + np.uint64(2)]) * w[indices[j + np.uint64(2)]]
-        s3 += np.float64(data[j + np.uint64(3)]) * w[indices[j + np.uint64(3)]]
-        j += np.uint64(4)
     while j < end:
         s0 += np.float64(data[j]) * w[indices[j]]
-        j += np.uint64(1)
+        s1 += np.float64(data[j + _1]) * w[indices[j + _1]]
+        s2 += np.float64(data[j + _2]) * w[indices[j + _2]]
+        s3 += np.float64(data[j + _3]) * w[indices[j + _3]]
+        j += _GROUP
     return (s0 + s1) + (s2 + s3)
 
 
 def _add_sparse(rows, k, c, w):
-    for j in range(np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])):
-        w[rows.indices[j]] += c * np.float64(rows.data[j])
+    j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+    indices, data = rows.indices, rows.data
+    while j < end:
+        w[indices[j]] += c * np.float64(data[j])
+        w[indices[j + _1]] += c * np.float64(data[j + _1])
+        w[indices[j + _2]] += c * np.float64(data[j + _2])
+        w[indices[j + _3]] += c * np.float64(data[j + _3])
+        j += _GROUP
 
 
 def _dot_dense(rows, k, w):
-    x = rows.data[k]
-    n = np.uint64(x.shape[0])
-    j = np.uint64(0)
-    s0 = s1 = s2 = s3 = 0.0
-    while j + np.uint64(4) <= n:
-        s0 += np.float64(x[j]) * w[j]
-        s1 += np.float64(x[j + np.uint64(1)]) * w[j + np.uint64(1)]
-        s2 += np.float64(x[j + np.uint64(2)]) * w[j + np.uint64(2)]
-        s3 += np.float64(x[j + np.uint64(3)]) * w[j + np.uint64(3)]
-        j += np.uint64(4)
-    while j < n:
-        s0 += np.float64(x[j]) * w[j]
-        j += np.uint64(1)
-    return (s0 + s1) + (s2 + s3)
+    return dot8(rows.data, k, w, HEAD)
 
 
 def _add_dense(rows, k, c, w):
     x = rows.data[k]
-    for j in range(np.uint64(0), np.uint64(x.shape[0])):
-        w[j] += c * np.float64(x[j])
+    head = np.uint64(HEAD)
+    for j in range(np.uint64(x.shape[0])):
+        w[head + j] += c * np.float64(x[j])
 
 
 def _squared_constant(rows, k):
-    return rows.value[k] * rows.value[k] * np.float64(rows.indptr[k + 1] - rows.indptr[k])
+    entries = 0
+    for j in range(rows.indptr[k], rows.indptr[k + 1]):
+        entries += rows.indices[j] >= HEAD
+    return rows.value[k] * rows.value[k] * np.float64(entries)
 
 
 def _squared_sparse(rows, k):
@@ -128,9 +131,42 @@ def _gather_dense(rows, members, out):
         out.data[i] = rows.data[members[i]]
 
 
+def _prefetch_indptr(rows, k):
+    prefetch(rows.indptr, k)
+
+
+def _prefetch_no_indptr(rows, k):
+    pass
+
+
+def _prefetch_constant(rows, k):
+    j = rows.indptr[k]
+    prefetch(rows.indices, j)
+    prefetch(rows.indices, j + _LINE // rows.indices.itemsize)
+    prefetch(rows.value, k)
+
+
+def _prefetch_sparse(rows, k):
+    for j in range(rows.indptr[k], rows.indptr[k + 1], _LINE // rows.data.itemsize):
+        prefetch(rows.indices, j)
+        prefetch(rows.data, j)
+
+
+def _prefetch_dense(rows, k):
+    x = rows.data[k]
+    for j in range(0, x.shape[0], _LINE // x.itemsize):
+        prefetch(x, j)
+
+
 _DOT = {ConstantRows: _dot_constant, SparseRows: _dot_sparse, DenseRows: _dot_dense}
 _ADD = {ConstantRows: _add_constant, SparseRows: _add_sparse, DenseRows: _add_dense}
 _SQUARED = {ConstantRows: _squared_constant, SparseRows: _squared_sparse, DenseRows: _squared_dense}
+_PREFETCH_POINTER = {
+    ConstantRows: _prefetch_indptr,
+    SparseRows: _prefetch_indptr,
+    DenseRows: _prefetch_no_indptr,
+}
+_PREFETCH = {ConstantRows: _prefetch_constant, SparseRows: _prefetch_sparse, DenseRows: _prefetch_dense}
 _GATHER = {ConstantRows: _gather_constant, SparseRows: _gather_sparse, DenseRows: _gather_dense}
 
 
@@ -142,7 +178,7 @@ def dot(rows, k, w):
     rows : ConstantRows, SparseRows or DenseRows
     k : int
         Row.
-    w : ndarray of shape (≥ n,)
+    w : ndarray of shape (weight_slots(n),)
 
     Returns
     -------
@@ -164,6 +200,16 @@ def squared(rows, k):
 def gather(rows, members, out):
     """Copy the rows ``members``, in that order, to the start of ``out``, which has the same layout."""
     _GATHER[type(rows)](rows, members, out)
+
+
+def prefetch_pointer(rows, k):
+    """Hint that row k will be prefetched soon."""
+    _PREFETCH_POINTER[type(rows)](rows, k)
+
+
+def prefetch_row(rows, k):
+    """Hint that row k will be read soon."""
+    _PREFETCH[type(rows)](rows, k)
 
 
 def _of_layout(implementations, rows):
@@ -188,3 +234,13 @@ def _squared_jit(rows, k):
 @overload(gather, inline="always")
 def _gather_jit(rows, members, out):
     return _of_layout(_GATHER, rows)
+
+
+@overload(prefetch_pointer, inline="always")
+def _prefetch_pointer_jit(rows, k):
+    return _of_layout(_PREFETCH_POINTER, rows)
+
+
+@overload(prefetch_row, inline="always")
+def _prefetch_row_jit(rows, k):
+    return _of_layout(_PREFETCH, rows)

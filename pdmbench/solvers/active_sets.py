@@ -36,8 +36,35 @@ class Level(NamedTuple):
     cut: float
 
 
-# visit(y, order, cut, dual, kept) -> (n_kept, n_updated): one sweep with the solver's present state.
-Visit = Callable[[Reflected, np.ndarray, float, np.ndarray, np.ndarray], tuple[int, int]]
+# visit(y, order, rounds, scattered, cut, dual, kept) -> (n_kept, n_updated, presented): up to ``rounds``
+# passes with the solver's present state, the first two numbers being those of the last one.
+Visit = Callable[[Reflected, np.ndarray, int, bool, float, np.ndarray, np.ndarray], tuple[int, int, int]]
+
+
+class Permutation:
+    """Fresh random permutations of the patterns.
+
+    Parameters
+    ----------
+    m : int
+        Number of patterns.
+    seed : int
+        The only source of randomness.
+
+    Attributes
+    ----------
+    patterns : ndarray of uint32, shape (m,)
+    """
+
+    def __init__(self, m: int, seed: int):
+        self.patterns = np.arange(m, dtype=np.uint32)
+        self._bits = np.random.PCG64(seed)
+
+    def draw(self) -> None:
+        """Permute :attr:`patterns` anew, in place."""
+        m = len(self.patterns)
+        draws = self._bits.random_raw((m + 1) // 2).view(np.uint32)[:m]
+        margins.shuffle(self.patterns, draws)
 
 
 class ActiveSets:
@@ -49,7 +76,7 @@ class ActiveSets:
     dual : ndarray of shape (m,)
         I_k, up to date whenever a full epoch begins or ends.
     visit : callable
-        ``visit(y, order, cut, dual, kept) -> (n_kept, n_updated)``.
+        The solver's sweep, see :data:`Visit`.
     levels : tuple of Level
         From the first active set to the innermost.
     monitor : Monitor
@@ -89,8 +116,10 @@ class ActiveSets:
             The first active set, in the order of visiting.
         n_updated : int
         """
-        self.row_products += len(order)
-        n_kept, n_updated = self.visit(self.problem.y, order, cut, self.dual, self._kept[0])
+        n_kept, n_updated, presented = self.visit(
+            self.problem.y, order, 1, True, cut, self.dual, self._kept[0]
+        )
+        self.row_products += presented
         return self._kept[0][:n_kept], n_updated
 
     def nested_rounds(self, active: np.ndarray) -> None:
@@ -99,26 +128,28 @@ class ActiveSets:
 
     def _descend(self, y: Reflected, dual: np.ndarray, members: np.ndarray, depth: int) -> None:
         if _copied_bytes(y.rows, self.problem, len(members)) > COPY_LIMIT:
-            self._rounds(y, dual, members, depth)
+            self._rounds(y, dual, members, True, depth)
             return
         copy, copied_dual, order = self._copies[depth].gather(y, dual, members)
         try:
-            self._rounds(copy, copied_dual, order, depth)
+            self._rounds(copy, copied_dual, order, False, depth)
         finally:
             dual[members] = copied_dual
 
-    def _rounds(self, y: Reflected, dual: np.ndarray, order: np.ndarray, depth: int) -> None:
+    def _rounds(self, y: Reflected, dual: np.ndarray, order: np.ndarray, scattered: bool, depth: int) -> None:
         rounds, cut = self.levels[depth]
         kept = self._kept[depth + 1]
         innermost = depth == len(self.levels) - 1
-        for _ in range(rounds):
-            self.row_products += len(order)
-            n_kept, n_updated = self.visit(y, order, cut, dual, kept)
-            if not n_updated:
+        # Nothing happens between the rounds of the innermost set: they are one call.
+        for _ in range(1 if innermost else rounds):
+            n_kept, n_updated, presented = self.visit(
+                y, order, rounds if innermost else 1, scattered, cut, dual, kept
+            )
+            self.row_products += presented
+            if innermost or not n_updated:
                 return
-            if not innermost:
-                self._descend(y, dual, kept[:n_kept], depth + 1)
-                self.monitor.check()
+            self._descend(y, dual, kept[:n_kept], depth + 1)
+            self.monitor.check()
 
 
 def _copied_bytes(rows: Rows, problem: MarginProblem, members: int) -> float:

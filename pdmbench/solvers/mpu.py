@@ -6,7 +6,7 @@ import numpy as np
 
 from pdmbench.kernels import margins, mpu
 from pdmbench.problem import MarginProblem
-from pdmbench.solvers.active_sets import ActiveSets, Level
+from pdmbench.solvers.active_sets import ActiveSets, Level, Permutation
 from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Solution, Solver, Status
 
 C_BAR = 1.01
@@ -34,22 +34,21 @@ class MPU(Solver):
         gap = 3.0 * problem.R**2  # δb
         low = gap * (1.0 - settings.eps) / settings.eps
         high = low + gap
-        weights, dual, state = np.zeros(problem.n + 1), np.zeros(problem.m), np.zeros(4)
-        random = np.random.Generator(np.random.PCG64(settings.seed))
-        order = np.arange(problem.m, dtype=np.uint32)
+        weights, dual, state = problem.zero_weights(), np.zeros(problem.m), np.zeros(4)
+        order = Permutation(problem.m, settings.seed)
         monitor.start()
 
-        def visit(y, order, cut, dual, kept):
-            return mpu.sweep(y, order, low, high, cut, state, weights, dual, kept)
+        def visit(y, order, rounds, scattered, cut, dual, kept):
+            return mpu.sweep(y, order, rounds, scattered, low, high, cut, state, weights, dual, kept)
 
         sets = ActiveSets(problem, dual, visit, LEVELS, monitor)
         status = Status.CONVERGED
         try:
             while True:
-                random.shuffle(order)
+                order.draw()
                 state[1] = margins.squared_norm(weights, dual, problem.y.delta2)
-                near, n_updated = sets.full_epoch(order, C_BAR * high)
-                monitor.epoch(problem, state[2], lambda: (weights, dual))
+                near, n_updated = sets.full_epoch(order.patterns, C_BAR * high)
+                monitor.epoch(problem, state[2], lambda: (problem.augmented(weights), dual))
                 if not n_updated or (
                     self.early_stopping and self._accurate(sets, settings.eps, state, weights)
                 ):
@@ -57,8 +56,15 @@ class MPU(Solver):
                 sets.nested_rounds(near)
         except BudgetExhausted as end:
             status = end.status
+        seconds = monitor.seconds()
         return Solution(
-            status, weights, dual, round(state[2]), sets.row_products, monitor.epochs, monitor.seconds()
+            status,
+            problem.augmented(weights),
+            dual,
+            round(state[2]),
+            sets.row_products,
+            monitor.epochs,
+            seconds,
         )
 
     @staticmethod

@@ -13,8 +13,8 @@ from pdmbench.solvers.perceptron_like import PerceptronRun
 def rule(eps: float, multiple: bool):
     """PDM's sweep for one accuracy, as :class:`PerceptronRun` calls it."""
 
-    def sweep(y, order, cut, state, weights, dual, kept):
-        return pdm.sweep(y, order, eps, multiple, cut, state, weights, dual, kept)
+    def sweep(y, order, rounds, scattered, cut, state, weights, dual, kept):
+        return pdm.sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual, kept)
 
     return sweep
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from pdmbench.kernels import margins
 from pdmbench.problem import MarginProblem
-from pdmbench.solvers.active_sets import ActiveSets, Level
+from pdmbench.solvers.active_sets import ActiveSets, Level, Permutation
 from pdmbench.solvers.base import BudgetExhausted, Monitor, Solution, Status
 
 C1, C2 = 2.2, 1.1
 LEVELS = (Level(9, C2), Level(12, 1.0), Level(12, 1.0))  # N₁, N₂, N₃
 
-# sweep(y, order, cut, state, weights, dual, kept) -> (n_kept, n_updated)
-Sweep = Callable[..., tuple[int, int]]
+# sweep(y, order, rounds, scattered, cut, state, weights, dual, kept) -> (n_kept, n_updated, presented)
+Sweep = Callable[..., tuple[int, int, int]]
 
 
 class PerceptronRun:
@@ -31,8 +31,8 @@ class PerceptronRun:
 
     Attributes
     ----------
-    weights : ndarray of shape (n + 1,)
-        ā.
+    weights : ndarray
+        ā as the kernels see it.
     dual : ndarray of shape (m,)
         I_k; Σ I_k = t.
     state : ndarray of shape (2,)
@@ -41,10 +41,9 @@ class PerceptronRun:
 
     def __init__(self, problem: MarginProblem, seed: int, monitor: Monitor):
         self.problem, self.monitor = problem, monitor
-        self.weights, self.dual, self.state = np.zeros(problem.n + 1), np.zeros(problem.m), np.zeros(2)
+        self.weights, self.dual, self.state = problem.zero_weights(), np.zeros(problem.m), np.zeros(2)
         self.row_products = 0
-        self._random = np.random.Generator(np.random.PCG64(seed))
-        self._order = np.arange(problem.m, dtype=np.uint32)
+        self._order = Permutation(problem.m, seed)
         monitor.start()
 
     @property
@@ -71,17 +70,17 @@ class PerceptronRun:
         """
         rule, cut = first or sweep, first_cut
 
-        def visit(y, order, cut, dual, kept):
-            return rule(y, order, cut, self.state, self.weights, dual, kept)
+        def visit(y, order, rounds, scattered, cut, dual, kept):
+            return rule(y, order, rounds, scattered, cut, self.state, self.weights, dual, kept)
 
         sets = ActiveSets(self.problem, self.dual, visit, LEVELS, self.monitor)
         try:
             while True:
-                self._random.shuffle(self._order)
+                self._order.draw()
                 # ‖a‖² is tracked incrementally and drifts over millions of updates.
                 self.state[1] = margins.squared_norm(self.weights, self.dual, self.problem.y.delta2)
-                active, n_updated = sets.full_epoch(self._order, cut)
-                self.monitor.epoch(self.problem, self.state[0], lambda: (self.weights, self.dual))
+                active, n_updated = sets.full_epoch(self._order.patterns, cut)
+                self.monitor.epoch(self.problem, self.state[0], self._vector)
                 if not n_updated:
                     return
                 sets.nested_rounds(active)
@@ -89,16 +88,19 @@ class PerceptronRun:
         finally:
             self.row_products += sets.row_products
 
+    def _vector(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.problem.augmented(self.weights), self.dual
+
     def solution(self, status: Status, note: str | None = None) -> Solution:
         """What the run has reached."""
+        seconds = self.monitor.seconds()
         return Solution(
             status,
-            self.weights,
-            self.dual,
+            *self._vector(),
             updates=round(self.state[0]),
             row_products=self.row_products,
             full_epochs=self.monitor.epochs,
-            train_seconds=self.monitor.seconds(),
+            train_seconds=seconds,
             note=note,
         )
 

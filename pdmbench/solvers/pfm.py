@@ -27,9 +27,9 @@ class PFM(Solver):
         run = PerceptronRun(problem, settings.seed, monitor)
         least = math.inf
 
-        def sweep(y, order, cut, state, weights, dual, kept):
+        def sweep(y, order, rounds, scattered, cut, state, weights, dual, kept):
             nonlocal least
-            result = pfm.sweep(y, order, beta, cut, state, weights, dual, kept)
+            result = pfm.sweep(y, order, rounds, scattered, beta, cut, state, weights, dual, kept)
             least = min(least, run.bound)
             if beta > least:
                 raise BudgetExhausted(Status.FAILED)

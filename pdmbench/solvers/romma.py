@@ -6,7 +6,7 @@ import numpy as np
 
 from pdmbench.kernels import margins, romma
 from pdmbench.problem import MarginProblem
-from pdmbench.solvers.active_sets import ActiveSets, Level
+from pdmbench.solvers.active_sets import ActiveSets, Level, Permutation
 from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Solution, Solver, Status
 
 # The patterns updated in the last full epoch, after Ishibashi, Hatano & Takeda; the limit of 12 is a choice.
@@ -22,32 +22,33 @@ class ROMMA(Solver):
     name, title = "romma", "ROMMA"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
-        weights, dual = np.zeros(problem.n + 1), np.zeros(problem.m)
-        random = np.random.Generator(np.random.PCG64(settings.seed))
-        order = np.arange(problem.m, dtype=np.uint32)
+        weights, dual = problem.zero_weights(), np.zeros(problem.m)
+        order = Permutation(problem.m, settings.seed)
         monitor.start()
-        random.shuffle(order)
-        state = self._start(problem, int(order[0]), weights, dual)
+        order.draw()
+        state = self._start(problem, int(order.patterns[0]), weights, dual)
 
-        def visit(y, order, cut, dual, kept):
-            n_updated = self._sweep(y, order, settings.eps, state, weights, dual, kept)
-            return n_updated, n_updated
+        def visit(y, order, rounds, scattered, cut, dual, kept):
+            n_updated, presented = self._sweep(
+                y, order, rounds, scattered, settings.eps, state, weights, dual, kept
+            )
+            return n_updated, n_updated, presented
 
         sets = ActiveSets(problem, dual, visit, LEVELS, monitor)
         status = Status.CONVERGED
         try:
             while True:
                 self._recompute(problem, state, weights, dual)
-                updated, n_updated = sets.full_epoch(order, np.nan)
-                monitor.epoch(problem, state[2], lambda: self._vector(state, weights, dual))
+                updated, n_updated = sets.full_epoch(order.patterns, np.nan)
+                monitor.epoch(problem, state[2], lambda: self._vector(problem, state, weights, dual))
                 if not n_updated:
                     break
                 sets.nested_rounds(updated)
-                random.shuffle(order)
+                order.draw()
         except BudgetExhausted as end:
             status = end.status
         seconds = monitor.seconds()
-        weights, dual = self._vector(state, weights, dual)
+        weights, dual = self._vector(problem, state, weights, dual)
         return Solution(status, weights, dual, round(state[2]), sets.row_products, monitor.epochs, seconds)
 
     @staticmethod
@@ -67,9 +68,9 @@ class ROMMA(Solver):
         state[1] = state[0] ** 2 * margins.squared_norm(weights, dual, problem.y.delta2)
 
     @staticmethod
-    def _vector(state, weights, dual):
+    def _vector(problem, state, weights, dual):
         """(w̄, I) with the scale multiplied in."""
-        return state[0] * weights, state[0] * dual
+        return state[0] * problem.augmented(weights), state[0] * dual
 
 
 class NAROMMA(ROMMA):
@@ -97,5 +98,5 @@ class NAROMMA(ROMMA):
         state[1] = margins.squared_norm(weights, dual, problem.y.delta2)
 
     @staticmethod
-    def _vector(state, weights, dual):
-        return weights, dual
+    def _vector(problem, state, weights, dual):
+        return problem.augmented(weights), dual

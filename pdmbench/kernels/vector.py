@@ -1,0 +1,108 @@
+"""What numba cannot be told in Python: a product in eight fixed lanes, and a hint to fetch memory early.
+
+LLVM may not reorder a floating-point sum by itself, so a dense product stays scalar unless its lanes are
+written out. Each function has a Python form with the same results, which also runs without the JIT.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from pdmbench.patterns import DENSE_GROUP
+
+_LANES = ir.VectorType(ir.DoubleType(), DENSE_GROUP)
+
+
+def dot8(matrix, k, w, head):
+    """Σ_j matrix[k, j] w[head + j] in eight lanes: lane l sums j ≡ l (mod 8) in ascending order.
+
+    Parameters
+    ----------
+    matrix : ndarray of float32 or float64, shape (m, multiple of 8), C order
+    k : int
+    w : ndarray of float64
+    head : int
+
+    Returns
+    -------
+    float
+        ((s₀+s₄)+(s₂+s₆)) + ((s₁+s₅)+(s₃+s₇)).
+    """
+    lanes = np.zeros(DENSE_GROUP)
+    row = matrix[k]
+    for j in range(0, matrix.shape[1], DENSE_GROUP):
+        lanes += row[j : j + DENSE_GROUP].astype(np.float64) * w[head + j : head + j + DENSE_GROUP]
+    quarters = lanes[:4] + lanes[4:]
+    halves = quarters[:2] + quarters[2:]
+    return halves[0] + halves[1]
+
+
+def prefetch(array, index):
+    """Hint that ``array[index]`` will be read soon; changes no result."""
+
+
+@intrinsic
+def _dot8(typing_context, matrix, k, w, head):
+    signature = types.float64(matrix, k, w, head)
+
+    def generate(context, builder, signature, arguments):
+        matrix_type, k_type, w_type, head_type = signature.args
+        rows = context.make_array(matrix_type)(context, builder, arguments[0])
+        weights = context.make_array(w_type)(context, builder, arguments[2])
+        k = context.cast(builder, arguments[1], k_type, types.intp)
+        head = context.cast(builder, arguments[3], head_type, types.intp)
+        columns = cgutils.unpack_tuple(builder, rows.shape)[1]
+        stored = ir.VectorType(context.get_data_type(matrix_type.dtype), DENSE_GROUP)
+        row = builder.gep(rows.data, [builder.mul(k, columns)])
+        start = builder.gep(weights.data, [head])
+        sums = cgutils.alloca_once_value(builder, ir.Constant(_LANES, [0.0] * DENSE_GROUP))
+        step = ir.Constant(columns.type, DENSE_GROUP)
+        with cgutils.for_range_slice(builder, columns.type(0), columns, step, columns.type) as (j, _):
+            x = builder.load(builder.bitcast(builder.gep(row, [j]), stored.as_pointer()), align=4)
+            if matrix_type.dtype != types.float64:
+                x = builder.fpext(x, _LANES)
+            v = builder.load(builder.bitcast(builder.gep(start, [j]), _LANES.as_pointer()), align=8)
+            builder.store(builder.fadd(builder.load(sums), builder.fmul(x, v)), sums)
+        total = builder.load(sums)
+        index = ir.IntType(32)
+        for width in (4, 2, 1):
+            low = ir.Constant(ir.VectorType(index, width), list(range(width)))
+            high = ir.Constant(ir.VectorType(index, width), list(range(width, 2 * width)))
+            total = builder.fadd(
+                builder.shuffle_vector(total, total, low), builder.shuffle_vector(total, total, high)
+            )
+        return builder.extract_element(total, index(0))
+
+    return signature, generate
+
+
+@overload(dot8, inline="always")
+def _dot8_jit(matrix, k, w, head):
+    return lambda matrix, k, w, head: _dot8(matrix, k, w, head)
+
+
+@intrinsic
+def _prefetch(typing_context, array, index):
+    signature = types.void(array, index)
+
+    def generate(context, builder, signature, arguments):
+        array_type, index_type = signature.args
+        values = context.make_array(array_type)(context, builder, arguments[0])
+        position = context.cast(builder, arguments[1], index_type, types.intp)
+        address = builder.bitcast(builder.gep(values.data, [position]), ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, i32, i32, i32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [address, i32(0), i32(3), i32(1)])  # read, keep in all caches, data
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@overload(prefetch, inline="always")
+def _prefetch_jit(array, index):
+    return lambda array, index: _prefetch(array, index)
