@@ -38,8 +38,8 @@ for (const chart of document.querySelectorAll(".chart")) {
       let k = -1; // the last point at or before the cursor
       while (k + 1 < one[x].length && one[x][k + 1] <= value) k += 1;
       if (k < 0 || !(one[x][k] > 0)) continue;
-      const gap = 100 * (1 - one.margin[k] / one.bound[k]);
-      add("span", `${one.title} ${number(one.margin[k])} and ${number(one.bound[k])} (${number(gap)} %)`);
+      const gap = one.bound[k] > 0 ? ` (${number(100 * (1 - one.margin[k] / one.bound[k]))} %)` : "";
+      add("span", `${one.title} ${number(one.margin[k])} and ${number(one.bound[k])}${gap}`);
     }
   }
 
