@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
+from math import isfinite
 from string import Template
 
 from pdmbench.bench.record import Record
@@ -160,18 +161,18 @@ def _swatch(algorithm: str) -> str:
 
 def _data(series: Sequence[plots.Series]) -> str:
     """The points for the script that reads them out."""
-    content_ = [
+    points = [
         {
             "class": svg.class_of(one.algorithm),
             "title": title(one.algorithm),
             "updates": [p.updates for p in one.points],
             "seconds": [float(f"{p.seconds:.6g}") for p in one.points],
             "margin": [float(f"{1e4 * p.margin:.6g}") for p in one.points],
-            "bound": [float(f"{min(1e4 * p.bound, 1e300):.6g}") for p in one.points],
+            "bound": [float(f"{1e4 * p.bound:.6g}") if isfinite(p.bound) else None for p in one.points],
         }
         for one in series
     ]
-    text = json.dumps(content_, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json">{text}</script>'
 
 
@@ -209,14 +210,12 @@ def _bars(found: Sequence[Row]) -> str:
 
 
 def _scaling(found: Sequence[Row]) -> str:
-    chart = plots.scaling(found, "scaling-chart")
-    if chart is None:
+    drawn = plots.scaling(found, "scaling-chart")
+    if drawn is None:
         return ""
-    items = "".join(
-        f'<span class="{svg.class_of(a)}">{_swatch(a)}{escape(title(a))}</span>'
-        for a in plots.drawn_in_scaling(found)
-    )
-    return f'<div class="legend">{items}</div><figure>{chart}</figure>'
+    chart, algorithms = drawn
+    items = (f'<span class="{svg.class_of(a)}">{_swatch(a)}{escape(title(a))}</span>' for a in algorithms)
+    return f'<div class="legend">{"".join(items)}</div><figure>{chart}</figure>'
 
 
 def _commands(records: Sequence[Record], command: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,9 +45,7 @@ def series(row: Row, traces: Mapping[str, Sequence[TracePoint]]) -> list[Series]
         record = _first(cell)
         if record is None:
             continue
-        points = [
-            p for p in traces.get(record.cell_key(), ()) if p.margin is not None and p.bound is not None
-        ]
+        points = [p for p in traces.get(record.cell_key(), ()) if _shown(p)]
         if record.train_seconds is not None:
             end = TracePoint(
                 record.full_epochs or 0,
@@ -144,8 +143,8 @@ def bars(row: Row, name: str, identifier: str) -> str | None:
     return svg.drawing(identifier, f"{row.label}: {label}", described, parts, bottom + 26)
 
 
-def scaling(rows: Sequence[Row], identifier: str) -> str | None:
-    """Training time against stored non-zeros over the data sets; None below three sizes."""
+def scaling(rows: Sequence[Row], identifier: str) -> tuple[str, list[str]] | None:
+    """Training time against stored non-zeros of the data sets, and whose; None below three sizes."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
         for cell in row.cells.values():
@@ -169,12 +168,7 @@ def scaling(rows: Sequence[Row], identifier: str) -> str | None:
         f"{title(a)}: " + ", ".join(f"{number(y)} s at {_count(x)}" for x, y in points)
         for a, points in lines.items()
     )
-    return svg.drawing(identifier, "Training time against size", described, parts, svg.HEIGHT)
-
-
-def drawn_in_scaling(rows: Sequence[Row]) -> list[str]:
-    """The solvers in the order of their first row: for the legend."""
-    return list(dict.fromkeys(algorithm for row in rows for algorithm in row.cells))
+    return svg.drawing(identifier, "Training time against size", described, parts, svg.HEIGHT), list(lines)
 
 
 def _paths(one: Series, x: str, view: str, floor: float) -> list[tuple[str, list[tuple[float, float]]]]:
@@ -185,6 +179,11 @@ def _paths(one: Series, x: str, view: str, floor: float) -> list[tuple[str, list
     margins = [(getattr(p, x), 1e4 * p.margin) for p in points if p.margin > max(floor, 0.0)]
     bounds = [(getattr(p, x), 1e4 * p.bound) for p in points if 0 < p.bound < float("inf")]
     return [(kind, line) for kind, line in (("margin", margins), ("bound", bounds)) if line]
+
+
+def _shown(point: TracePoint) -> bool:
+    """Whether it can be drawn; a bound that is infinite, before the first update, can."""
+    return None not in (point.margin, point.bound) and math.isfinite(point.margin)
 
 
 def _first(cell: Cell) -> Record | None:

@@ -42,6 +42,7 @@ def page(make, unfinished):
         make("web", 'plug<in>"', updates=None),
     ]
     points = [
+        TracePoint(0, 0, 0.001, 0.0, float("inf")),
         TracePoint(1, 1000, 0.01, -0.5, 4.0),
         TracePoint(2, 20_000, 0.2, None, None),
         TracePoint(3, 1_000_000, 1.0, 0.005, 0.02),
@@ -166,6 +167,13 @@ def test_without_records_there_is_a_page_that_says_so():
 def test_without_traces_it_says_that_ends_alone_are_shown(page):
     assert "No run was traced" in html.render(page[0], {}, {})
     assert "No run was traced" not in page[1]
+
+
+def test_the_points_that_are_read_out_are_plain_json(page):
+    blocks = re.findall(r'<script type="application/json">(.*?)</script>', page[1])
+    pdm = json.loads(blocks[0], parse_constant=pytest.fail)[0]
+    assert pdm["bound"] == [None, 40000.0, 200.0, 100.0]  # 10⁴ times the trace's, then the record's
+    assert pdm["seconds"] == [0.001, 0.01, 1.0, 1.5]
 
 
 def test_a_long_trace_is_thinned(make):

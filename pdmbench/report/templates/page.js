@@ -39,7 +39,8 @@ for (const chart of document.querySelectorAll(".chart")) {
       while (k + 1 < one[x].length && one[x][k + 1] <= value) k += 1;
       if (k < 0 || !(one[x][k] > 0)) continue;
       const gap = one.bound[k] > 0 ? ` (${number(100 * (1 - one.margin[k] / one.bound[k]))} %)` : "";
-      add("span", `${one.title} ${number(one.margin[k])} and ${number(one.bound[k])}${gap}`);
+      const bound = one.bound[k] === null ? "∞" : number(one.bound[k]);
+      add("span", `${one.title} ${number(one.margin[k])} and ${bound}${gap}`);
     }
   }
 
