@@ -113,7 +113,7 @@ class LayoutWriter:
         self._indices.append(indices)
         self._append_values(values, lengths)
         self.m += len(ends)
-        self.nnz += len(indices)
+        self.nnz += len(values)
 
     def finish(self) -> Packed:
         """Complete the files; there are as many features as the largest index says."""
