@@ -25,7 +25,7 @@ from pdmbench.data.writer import Packed
 from pdmbench.errors import DataError
 from pdmbench.patterns import LAYOUTS, Patterns
 
-VERSION = 2
+VERSION = 3
 _MAGIC = "pdmbench patterns"
 
 
@@ -140,7 +140,8 @@ def _folder() -> Path:
 
 
 def _map(folder: Path, name: str, facts: list[Any]) -> np.ndarray:
-    array = np.load(folder / f"{name}.npy", mmap_mode="r")
+    # Copy on write: kernels are compiled for writable arrays, as active sets are; nothing is ever written.
+    array = np.load(folder / f"{name}.npy", mmap_mode="c")
     if [array.dtype.str, list(array.shape)] != facts:
         raise ValueError(f"{name} is not the array of the manifest")
     return array.view(np.ndarray)
