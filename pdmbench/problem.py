@@ -10,7 +10,7 @@ import numpy as np
 from pdmbench.errors import UsageError
 from pdmbench.kernels import margins
 from pdmbench.kernels.margins import Reflected
-from pdmbench.patterns import BIAS, HEAD, Patterns, weight_slots
+from pdmbench.patterns import BIAS, HEAD, ConstantRows, DenseRows, Patterns, Rows, weight_slots
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,18 @@ class MarginProblem:
         margins.squared_patterns(patterns.rows, self.rho, self.delta**2, self.q)
         self.R = math.sqrt(float(self.q.max()))
         self.y = Reflected(patterns.rows, labels.astype(np.float64), self.q, self.rho, self.delta**2)
+
+    def miniature(self, m: int = 8) -> MarginProblem:
+        """The first patterns as a problem of the same layout and types: what kernels are compiled on."""
+        rows = self.patterns.rows
+        if isinstance(rows, DenseRows):
+            few: Rows = DenseRows(rows.data[:m])
+        else:
+            few = rows._replace(indptr=rows.indptr[: m + 1])
+            if isinstance(few, ConstantRows):
+                few = few._replace(value=few.value[:m])
+        nnz = min(m, self.m) * self.n if isinstance(few, DenseRows) else int(few.indptr[-1])
+        return MarginProblem(Patterns(few, self.n, nnz), self.labels[:m], self.delta, self.rho)
 
     def zero_weights(self) -> np.ndarray:
         """A weight vector ā = 0 laid out for the kernels (:mod:`pdmbench.patterns`)."""

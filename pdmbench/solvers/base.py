@@ -189,3 +189,15 @@ class Solver(ABC):
 
     def warm_up(self, problem: MarginProblem) -> None:  # noqa: B027 - most wrappers have nothing to compile
         """Compile (or load) every kernel that :meth:`solve` will call on data of this layout."""
+
+
+class KernelSolver(Solver):
+    """A solver over the kernels, which are compiled for the layout of the data when first called."""
+
+    def warm_up(self, problem: MarginProblem) -> None:
+        """Train on the first patterns of ``problem``: the same types, hence the same compiled kernels."""
+        few = problem.miniature()
+        reachable = 1e-3 * float(np.sqrt(few.q.min()))
+        solution = self.solve(few, Settings(eps=0.5, beta=reachable), Monitor(max_epochs=2))
+        few.certify(solution.weights, solution.dual)
+        few.certify(solution.weights)

@@ -7,14 +7,14 @@ import numpy as np
 from pdmbench.kernels import margins, mpu
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.active_sets import ActiveSets, Level, Permutation
-from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Solution, Solver, Status
+from pdmbench.solvers.base import BudgetExhausted, KernelSolver, Monitor, Settings, Solution, Status
 
 C_BAR = 1.01
 # N₁ = N₂ = 5; within the first set, the patterns updated in the last round (a choice).
 LEVELS = (Level(5, np.nan), Level(5, np.nan))
 
 
-class MPU(Solver):
+class MPU(KernelSolver):
     """MPU: learns where a·y_k ≤ b, unlearns where a·y_k > b' and I_k > 0; b' = b + 3R², b = 3R² (1−ε)/ε.
 
     When nothing is left to do, ‖a‖² ≤ b' t and t γ_d ≤ ‖a‖ give γ'_d ≥ γ_d b/b' = (1−ε) γ_d.

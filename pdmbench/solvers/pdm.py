@@ -6,7 +6,7 @@ from functools import partial
 
 from pdmbench.kernels import pdm
 from pdmbench.problem import MarginProblem
-from pdmbench.solvers.base import Monitor, Settings, Solution, Solver
+from pdmbench.solvers.base import KernelSolver, Monitor, Settings, Solution
 from pdmbench.solvers.perceptron_like import PerceptronRun
 
 
@@ -19,7 +19,7 @@ def rule(eps: float, multiple: bool):
     return sweep
 
 
-class PDM(Solver):
+class PDM(KernelSolver):
     """PDM: updates while a·y_k ≤ (1−ε) ‖a‖²/t, condition (8). Converges to γ'_d ≥ (1−ε) γ_d.
 
     Single updates in the first full epoch, multiple ones after it.
@@ -34,7 +34,7 @@ class PDM(Solver):
         return run.until_converged(partial(run.converge, multiple, first=single, first_cut=1.1))
 
 
-class SuccessivePDM(Solver):
+class SuccessivePDM(KernelSolver):
     """PDM-succ: runs of decreasing ε, each continuing from where the one before converged."""
 
     name, title = "pdm-succ", "PDM-succ"

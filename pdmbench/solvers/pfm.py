@@ -8,11 +8,11 @@ from functools import partial
 from pdmbench.errors import UsageError
 from pdmbench.kernels import pfm
 from pdmbench.problem import MarginProblem
-from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Solution, Solver, Status
+from pdmbench.solvers.base import BudgetExhausted, KernelSolver, Monitor, Settings, Solution, Status
 from pdmbench.solvers.perceptron_like import PerceptronRun
 
 
-class PFM(Solver):
+class PFM(KernelSolver):
     """PFM: updates while a·y_k ≤ β ‖a‖, condition (7), for a target margin β < γ_d.
 
     Ends at once when β exceeds the best bound ‖a‖/t ≥ γ_d seen: it then cannot converge.

@@ -7,13 +7,13 @@ import numpy as np
 from pdmbench.kernels import margins, romma
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.active_sets import ActiveSets, Level, Permutation
-from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Solution, Solver, Status
+from pdmbench.solvers.base import BudgetExhausted, KernelSolver, Monitor, Settings, Solution, Status
 
 # The patterns updated in the last full epoch, after Ishibashi, Hatano & Takeda; the limit of 12 is a choice.
 LEVELS = (Level(12, np.nan),)
 
 
-class ROMMA(Solver):
+class ROMMA(KernelSolver):
     """Aggressive ROMMA: w becomes the shortest vector in the intersection of two half-spaces.
 
     Ends when a full epoch finds all w·y_k ≥ 1 − ε; ‖w‖ ≤ 1/γ_d throughout, hence γ'_d ≥ (1−ε) γ_d.
