@@ -20,7 +20,7 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     Parameters
     ----------
     y, order, rounds, scattered, kept
-        As in :func:`pdmbench.kernels.pdm.sweep`; the updated patterns are kept.
+        As in :func:`pdmbench.kernels.pdm.sweep`; the patterns that ask for an update are kept.
     eps : float
         ε.
     state : ndarray of shape (3,)
@@ -30,25 +30,27 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
 
     Returns
     -------
-    n_updated, presented : int
-        Patterns updated in the last round, and presented in all rounds.
+    n_kept, presented : int
+        Patterns that asked for an update in the last round, and patterns presented in all rounds.
     """
     scale, squared, updates = state[0], state[1], state[2]
     presented = 0
     for _ in range(rounds):
-        n_updated = 0
+        n_kept = 0
         for i in range(np.uint64(order.shape[0])):
             k = order[i]
             if scattered:
                 fetch_ahead(y, order, i, dual)
             p = scale * product(y, k, weights, dual)
             if p < 1.0 - eps:
+                kept[n_kept] = k
+                n_kept += 1
                 q = y.q[k]
                 if q * squared > p:
                     above = q * squared - p
                     below = q * squared - p * p
                     if below <= 0.0:
-                        continue  # y_k is parallel to w: the update would change nothing
+                        continue  # y_k is opposite to w: no update helps, it stays unsatisfied
                     c = above / below
                     step(y, k, squared * (1.0 - p) / (above * scale), weights, dual)  # d / (s c)
                     scale *= c
@@ -63,14 +65,12 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     scale = 1.0
                     step(y, k, 1.0 / q, weights, dual)
                     squared = 1.0 / q
-                kept[n_updated] = k
-                n_updated += 1
-        updates += n_updated
+                updates += 1.0
         presented += order.shape[0]
-        if n_updated == 0:
+        if n_kept == 0:
             break
     state[0], state[1], state[2] = scale, squared, updates
-    return n_updated, presented
+    return n_kept, presented
 
 
 @jit
@@ -85,7 +85,7 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     ell, squared, updates = state[0], state[1], state[2]
     presented = 0
     for _ in range(rounds):
-        n_updated = 0
+        n_kept = 0
         for i in range(np.uint64(order.shape[0])):
             k = order[i]
             if scattered:
@@ -93,6 +93,8 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
             norm = np.sqrt(squared)
             g = product(y, k, weights, dual) / norm
             if g < (1.0 - eps) / ell:
+                kept[n_kept] = k
+                n_kept += 1
                 q = y.q[k]
                 if ell * q > g:
                     if q - g * g <= 0.0:
@@ -108,11 +110,9 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     step(y, k, 1.0, weights, dual)
                     squared = q
                     ell = 1.0 / np.sqrt(q)
-                kept[n_updated] = k
-                n_updated += 1
-        updates += n_updated
+                updates += 1.0
         presented += order.shape[0]
-        if n_updated == 0:
+        if n_kept == 0:
             break
     state[0], state[1], state[2] = ell, squared, updates
-    return n_updated, presented
+    return n_kept, presented

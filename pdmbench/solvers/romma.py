@@ -29,10 +29,10 @@ class ROMMA(KernelSolver):
         state = self._start(problem, int(order.patterns[0]), weights, dual)
 
         def visit(y, order, rounds, scattered, cut, dual, kept):
-            n_updated, presented = self._sweep(
+            n_kept, presented = self._sweep(
                 y, order, rounds, scattered, settings.eps, state, weights, dual, kept
             )
-            return n_updated, n_updated, presented
+            return n_kept, n_kept, presented
 
         sets = ActiveSets(problem, dual, visit, LEVELS, monitor)
         status = Status.CONVERGED
