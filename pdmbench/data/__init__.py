@@ -28,7 +28,7 @@ class DataSet:
     name : str
         What records and tables call it.
     patterns : Patterns
-        Memory-mapped, read-only.
+        Memory-mapped.
     labels : ndarray of int8, shape (m,)
         ±1.
     delta : float or None

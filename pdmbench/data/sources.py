@@ -178,7 +178,7 @@ def _write(
     writer, labels = LayoutWriter(folder, base), [np.empty(0)]
     for block in ahead(blocks):
         writer.append(block if rescale == 1.0 else block._replace(values=block.values * rescale))
-        labels.append(block.labels)
+        labels.append(block.labels.copy())  # a view would keep the whole block
     return writer.finish(), np.concatenate(labels)
 
 

@@ -32,7 +32,7 @@ def test_the_published_files(name, m, n, nnz, positives, norm, mirror):
     assert (patterns.m, patterns.n, patterns.nnz, loaded.positives) == (m, n, nnz, positives)
     assert np.count_nonzero(loaded.labels == 1) == positives
     assert patterns.layout == "constant"
-    assert np.diff(patterns.rows.indptr).max() == norm
+    assert np.diff(patterns.to_csr().indptr).max() == norm
     assert (loaded.delta, loaded.notes) == (1.0, ())
 
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from pdmbench.data.formats import Block
 from pdmbench.data.writer import LayoutWriter
-from pdmbench.patterns import LAYOUTS, Patterns
+from pdmbench.patterns import HEAD, LAYOUTS, Patterns
 
 values = st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.0, 0.1])
 matrices = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=values)
@@ -55,7 +55,7 @@ def test_any_matrix_in_any_blocks(tmp_path_factory, matrix, step, first):
 
 
 def test_types_grow_when_they_must(tmp_path):
-    """Indices above 65534 need 32 bits; 0.1 is no float32; rows written before are kept."""
+    """70000 features need indices of 32 bits; 0.1 is no float32; rows written before are kept."""
     blocks = [
         block_of([([1, 5], [2.0, 2.0])]),
         block_of([([3], [0.5])]),
@@ -64,18 +64,18 @@ def test_types_grow_when_they_must(tmp_path):
     written, layout, _ = write(tmp_path, blocks)
     assert (layout, written.n) == ("sparse", 70000)
     assert (written.rows.indices.dtype, written.rows.data.dtype) == (np.uint32, np.float64)
-    np.testing.assert_array_equal(written.rows.indices, [0, 4, 2, 1, 69999])
-    np.testing.assert_array_equal(written.rows.data, [2, 2, 0.5, 0.1, 1])
+    np.testing.assert_array_equal(written.to_csr().indices, [0, 4, 2, 1, 69999])
+    np.testing.assert_array_equal(written.to_csr().data, [2, 2, 0.5, 0.1, 1])
 
 
-@pytest.mark.parametrize(("last", "dtype"), [(65535, np.uint16), (65536, np.uint32)])
-def test_indices_of_16_bits_leave_room_for_the_bias(tmp_path, last, dtype):
+@pytest.mark.parametrize(("last", "dtype"), [(2**16 - HEAD, np.uint16), (2**16 - HEAD + 1, np.uint32)])
+def test_indices_of_16_bits_reach_behind_the_head_of_a_weight_vector(tmp_path, last, dtype):
     written, _, _ = write(tmp_path, [block_of([([last], [1.0])])])
     assert written.rows.indices.dtype == dtype
 
 
 def test_an_index_0_that_comes_late(tmp_path):
-    """Rows that were written as if counting began at 1 are shifted; index 65535 then is feature 65536."""
+    """Rows that were written as if counting began at 1 are shifted, and no longer fit 16 bits."""
     written, _, base = write(tmp_path, [block_of([([1, 65535], [1.0, 1.0])]), block_of([([0], [1.0])])])
     assert (base, written.n, written.rows.indices.dtype) == (0, 65536, np.uint32)
-    np.testing.assert_array_equal(written.rows.indices, [1, 65535, 0])
+    np.testing.assert_array_equal(written.to_csr().indices, [1, 65535, 0])

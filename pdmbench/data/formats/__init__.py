@@ -20,7 +20,7 @@ from pdmbench.data.classes import Classes
 from pdmbench.data.registry import DataSetSpec
 from pdmbench.errors import DataError
 
-CHUNK = 4 << 20  # bytes of text parsed at a time: its arrays stay in the processor's cache
+CHUNK = 1 << 20  # bytes of text parsed at a time
 SMALL = 256 << 10  # a text below this is parsed sooner than numba is imported
 
 _DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
