@@ -1,0 +1,1 @@
+"""Measurements of speed: ``python -m benchmarks --help``, or ``make bench`` for all of them."""
