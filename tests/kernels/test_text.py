@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from pdmbench.kernels import text as kernels
 
+pytestmark = pytest.mark.skipif(kernels.disabled(), reason="without the JIT lines are read in Python")
+
 FIVES = kernels.powers_of_five()
 
 
