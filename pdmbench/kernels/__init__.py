@@ -22,7 +22,9 @@ def _cache_folder() -> Path:
     """
     sources = sorted(Path(__file__).parent.glob("*.py"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or root() / "kernels") / digest
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or root() / "kernels")
+    if folder.name != digest:  # as a parent process has set it
+        folder /= digest
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
