@@ -50,6 +50,8 @@ def main() -> None:
         status = _refuse(f"{' '.join(error.format_message().split()).rstrip('.')}{fix}", state)
     except PdmbenchError as error:
         status = _refuse(str(error), state)
+    except OSError as error:
+        status = _refuse(f"{error.filename or 'system'}: {error.strerror or error}", state)
     except (click.Abort, KeyboardInterrupt):
         print("interrupted; what had finished is kept", file=sys.stderr)
         status = 130
@@ -214,8 +216,6 @@ def _run_cells(
 
             distributed.run_cells(cells, store, scheduler, options, console.observer)
             return
-        if warning := environment.busy(machine):
-            console.note(warning)
         runner.run_cells(cells, store, machine, options, console.observer)
     finally:
         console.close()
@@ -254,6 +254,39 @@ def _records(results: str) -> list[Record]:
     if not records:
         raise UsageError("no records", results, "make some with pdmbench run or pdmbench reproduce")
     return records
+
+
+@command(cli, results_option)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="File to write, - for stdout.  [default: report.html, stdout for markdown]",
+)
+@click.option(
+    "--format",
+    "-f",
+    "style",
+    type=click.Choice(["html", "markdown"]),
+    default="html",
+    show_default=True,
+    help="One page for a browser, or text.",
+)
+def report(output: str | None, style: str, results: str) -> None:
+    """Write one self-contained page: tables, plots, claims, bounds, environment."""
+    from pdmbench.bench.store import Store
+    from pdmbench.report import html, markdown, published
+
+    records, store, printed = _records(results), Store(results), published.load()
+    output = output or ("report.html" if style == "html" else "-")
+    line = f"pdmbench report --results {results} --output {output} --format {style}"
+    if style == "html":
+        page = html.render(records, store.traces(), store.environments(), printed, line)
+    else:
+        page = markdown.render(records, store.environments(), printed, line)
+    click.File("w", encoding="utf-8").convert(output, None, None).write(page)
+    if output != "-":
+        click.echo(output)
 
 
 @command(cli, results_option)

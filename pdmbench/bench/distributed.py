@@ -90,7 +90,7 @@ class _Run:
 
         held = [cell for cell in cells if not self._submit(cell)]
         open_ = {future: cell for cell, future in self.futures.items() if cell in self.locks}
-        for future in as_completed(open_):
+        for future in as_completed(open_, loop=self.client.loop):
             self._record(open_[future], future)
         if held:
             lock = self.store.claim(asked_of(held[0]), wait=-1)
@@ -144,7 +144,9 @@ class _Run:
     def _record(self, cell: Cell, future: Future) -> None:
         error = future.exception()
         if error is not None:  # nothing the cell could do: its process is apart
-            answer = Answer(Outcome(measure.failure(cell, None, error, delta=asked_of(cell).delta)), {}, "")
+            asked = asked_of(cell)
+            record = measure.failure(cell, None, error, dataset=asked.dataset, delta=asked.delta)
+            answer = Answer(Outcome(record), {}, "")
         else:
             answer = future.result()
         for note in answer.notes:

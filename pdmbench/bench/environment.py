@@ -65,7 +65,7 @@ def installation() -> dict:
 
 def busy(environment: dict) -> str | None:
     """A warning when the machine has no idle core for each of its jobs, else None."""
-    load, cores, jobs = environment["load"], environment["logical_cores"], environment["jobs"]
+    load, cores, jobs = (environment.get(key) for key in ("load", "logical_cores", "jobs"))
     if load is None or cores is None or load + jobs <= cores + 0.5:
         return None
     return (

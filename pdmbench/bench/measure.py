@@ -33,18 +33,24 @@ class Prepared:
     ----------
     data : DataSet
     problem : MarginProblem
-    load_seconds, compile_seconds : float
-        Wall-clock seconds of loading the data and building the problem, and of compiling what that needs.
+    load_seconds : float
+        Wall-clock seconds of loading the data and building the problem, without compiling what that needs.
     """
 
     data: DataSet
     problem: MarginProblem
     load_seconds: float
-    compile_seconds: float
 
 
-def prepare(cell: Cell, report: Report) -> Prepared:
+def prepare(cell: Cell, report: Report, compilation: Compilation | None = None) -> Prepared:
     """Load a cell's data set and build its problem; choose Δ where nobody gave one.
+
+    Parameters
+    ----------
+    cell : Cell
+    report : callable
+        Receives what the user must know of the data.
+    compilation : Compilation, optional
 
     Raises
     ------
@@ -58,15 +64,17 @@ def prepare(cell: Cell, report: Report) -> Prepared:
     data = load(cell.dataset, cell.positive, report)
     for note in data.notes:
         report(f"{data.name}: {note}")
-    with _compiling(report) as compilation:
+    compilation = compilation or Compilation(report)
+    compiled = compilation.seconds
+    with compilation.watched():
         delta = data.delta if cell.delta is None else cell.delta
         if delta is None:
             radius = MarginProblem(data.patterns, data.labels, 0.0, cell.rho).R
             delta = default_delta(radius)
             report(f"{data.name}: Δ = {delta:g}, about a tenth of R = {radius:.4g}; --delta sets another")
         problem = MarginProblem(data.patterns, data.labels, delta, cell.rho)
-    seconds = time.perf_counter() - began
-    return Prepared(data, problem, seconds - compilation.seconds, compilation.seconds)
+    seconds = time.perf_counter() - began - (compilation.seconds - compiled)
+    return Prepared(data, problem, seconds)
 
 
 def default_delta(radius: float) -> float:
@@ -80,56 +88,63 @@ def default_delta(radius: float) -> float:
     return float(f"{radius / 10:.0e}")
 
 
-def warm_up(algorithm: str, problem: MarginProblem, report: Report) -> float:
-    """Compile, or load, a solver's kernels for the layout of these data; returns the seconds it took."""
+def warm_up(algorithm: str, problem: MarginProblem, compilation: Compilation) -> None:
+    """Compile, or load, a solver's kernels for the layout of these data."""
     from pdmbench import solvers
 
-    began = time.perf_counter()
-    with _compiling(report):
+    with compilation.watched():
         solvers.get(algorithm).warm_up(problem)
-    return time.perf_counter() - began
 
 
-@dataclass
-class _Compilation:
-    """Hears of every kernel that is compiled, not of those loaded from numba's cache."""
+class Compilation:
+    """Hears of every kernel that is compiled, not of those loaded from numba's cache, and says so.
 
-    report: Report
-    seconds: float = 0.0
-    _depth: int = 0
-    _began: float = 0.0
+    Parameters
+    ----------
+    report : callable
+        Receives one line as soon as a kernel is compiled, another when asked for the seconds.
+
+    Attributes
+    ----------
+    seconds : float
+        Spent on compiling since :meth:`settle`.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report, self.seconds, self._depth, self._began = report, 0.0, 0, 0.0
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Listen during the block; one process compiles at a time, numba's cache does not stand several."""
+        from filelock import FileLock
+        from numba.core import event
+
+        from pdmbench.data.paths import root
+
+        root().mkdir(parents=True, exist_ok=True)
+        event.Listener.register(Compilation)
+        with FileLock(root() / "compiling.lock"), event.install_listener("numba:compile", self):
+            yield
 
     def notify(self, event: Any) -> None:
+        """Called by numba at the start and the end of each compilation; they nest."""
         if event.is_start:
             if self._depth == 0:
                 self._began = time.perf_counter()
                 if self.seconds == 0.0:
-                    self.report("compiling kernels for data of this kind, once on this machine ...")
+                    self._report("compiling kernels for data of this kind, once on this machine ...")
             self._depth += 1
         else:
             self._depth -= 1
             if self._depth == 0:
                 self.seconds += time.perf_counter() - self._began
 
-
-@contextmanager
-def _compiling(report: Report) -> Iterator[_Compilation]:
-    """Say that kernels are being compiled as soon as one is, and afterwards how long it took.
-
-    One process compiles at a time: numba's cache does not stand several that fill it at once.
-    """
-    from filelock import FileLock
-    from numba.core import event
-
-    from pdmbench.data.paths import root
-
-    root().mkdir(parents=True, exist_ok=True)
-    compilation = _Compilation(report)
-    event.Listener.register(_Compilation)
-    with FileLock(root() / "compiling.lock"), event.install_listener("numba:compile", compilation):
-        yield compilation
-    if compilation.seconds > 0:
-        report(f"compiled in {compilation.seconds:.1f} s")
+    def settle(self) -> float:
+        """Seconds spent on compiling since the last call; says them."""
+        seconds, self.seconds = self.seconds, 0.0
+        if seconds > 0:
+            self._report(f"compiled in {seconds:.1f} s")
+        return seconds
 
 
 def blank(cell: Cell, prepared: Prepared | None = None, **values: Any) -> Record:

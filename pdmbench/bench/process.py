@@ -215,19 +215,20 @@ def _serve(connection: Connection, job: Job | None = None, prepared: Prepared | 
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
     if job.core is not None:
         os.sched_setaffinity(0, {job.core})
-    cell, compile_seconds = job.cell, None
 
     def send(kind: str) -> Callable[[Any], None]:
         return lambda value: connection.send((kind, value))
 
+    cell, compilation = job.cell, measure.Compilation(send("note"))
+
     try:
         if prepared is None:
-            prepared = measure.prepare(cell, send("note"))
-            compile_seconds = measure.warm_up(cell.algorithm, prepared.problem, send("note"))
+            prepared = measure.prepare(cell, send("note"), compilation)
+            measure.warm_up(cell.algorithm, prepared.problem, compilation)
+        seconds = compilation.settle()
         send("training")(None)
         record = measure.measure(cell, prepared, job.beta, send("trace") if cell.trace else None)
-        if compile_seconds is not None:
-            record = replace(record, compile_seconds=compile_seconds)
+        record = replace(record, compile_seconds=seconds)
     except Exception as error:
         if job.debug:
             traceback.print_exc()

@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from pdmbench.bench import measure
+from pdmbench.bench import environment, measure
 from pdmbench.bench.measure import Prepared
 from pdmbench.bench.plan import Cell
 from pdmbench.bench.process import FORK, POLL_SECONDS, CellProcess, Job, Outcome
@@ -78,7 +78,7 @@ class Observer:
 
 
 def run_cells(
-    cells: Iterable[Cell], store: Store, environment: dict, options: Options, observer: Observer
+    cells: Iterable[Cell], store: Store, machine: dict, options: Options, observer: Observer
 ) -> None:
     """Run every cell and append its record as it ends.
 
@@ -88,8 +88,8 @@ def run_cells(
     ----------
     cells : iterable of Cell
     store : Store
-    environment : dict
-        Of this run; stored with the first record.
+    machine : dict
+        What :func:`pdmbench.bench.environment.gather` says; stored with the first record.
     options : Options
     observer : Observer
 
@@ -100,7 +100,7 @@ def run_cells(
     PdmbenchError
         With ``strict``, when a data set cannot be loaded.
     """
-    _Run(list(cells), store, environment, options, observer).all()
+    _Run(list(cells), store, machine, options, observer).all()
 
 
 def finished(store: Store, asked: Record) -> Record | None:
@@ -127,11 +127,13 @@ def described(cell: Cell) -> Record | None:
     """What is known of a cell's record before its data are loaded; None for a file of one's own."""
     from pdmbench import data
 
-    if cell.dataset not in data.names():
+    if cell.dataset not in data.names() and not cell.dataset.endswith(".toml"):
         return None
     spec = data.describe(cell.dataset)
     delta = spec.delta if cell.delta is None else cell.delta
-    return None if delta is None else measure.blank(cell, delta=delta, status=Status.UNAVAILABLE)
+    if delta is None:
+        return None
+    return measure.blank(cell, dataset=spec.name, delta=delta, status=Status.UNAVAILABLE)
 
 
 def asked_of(cell: Cell) -> Record:
@@ -172,15 +174,16 @@ class _Run:
     """The state of one call of :func:`run_cells`."""
 
     def __init__(
-        self, cells: list[Cell], store: Store, environment: dict, options: Options, observer: Observer
+        self, cells: list[Cell], store: Store, machine: dict, options: Options, observer: Observer
     ) -> None:
-        self.todo, self.store, self.environment = cells, store, environment
+        self.todo, self.store, self.environment = cells, store, machine
         self.options, self.observer = options, observer
         self.running: dict[CellProcess, _Running] = {}
         self.ended: dict[Cell, Record] = {}
         self.problems: dict[tuple, Prepared | PdmbenchError] = {}
         self.warm: set[tuple[str, str]] = set()
-        self.compile_seconds = 0.0  # spent since the last cell was started
+        self.compilation = measure.Compilation(observer.report)
+        self.warned = False
         self.cores = _cores(options.jobs)
 
     def all(self) -> None:
@@ -216,7 +219,8 @@ class _Run:
             return True
         prepared = self._prepare(cell)
         if isinstance(prepared, PdmbenchError):
-            self._end(cell, measure.failure(cell, None, prepared, delta=known.delta if known else cell.delta))
+            named = {"dataset": known.dataset, "delta": known.delta} if known else {}
+            self._end(cell, measure.failure(cell, None, prepared, **named))
             return True
         asked = measure.blank(cell, prepared, status=Status.INTERRUPTED)
         if self._skip(cell, asked):
@@ -254,8 +258,7 @@ class _Run:
             needed = {(c.dataset, c.positive, c.delta, c.rho) for c in self.todo}
             self.problems = {k: v for k, v in self.problems.items() if k in needed}
             try:
-                self.problems[key] = prepared = measure.prepare(cell, self.observer.report)
-                self.compile_seconds += prepared.compile_seconds
+                self.problems[key] = measure.prepare(cell, self.observer.report, self.compilation)
             except PdmbenchError as error:
                 if self.options.strict:
                     raise
@@ -278,29 +281,32 @@ class _Run:
         kernels = (cell.algorithm, prepared.data.patterns.layout)
         try:
             if kernels not in self.warm:
-                self.compile_seconds += measure.warm_up(
-                    cell.algorithm, prepared.problem, self.observer.report
-                )
+                measure.warm_up(cell.algorithm, prepared.problem, self.compilation)
                 self.warm.add(kernels)
         except PdmbenchError as error:
             self._end(cell, measure.failure(cell, prepared, error, beta=beta))
             if lock is not None:
                 lock.release()
             return
+        compile_seconds = self.compilation.settle()
+        self._warn_once()
         core = self.cores.pop()
         job = Job(cell=cell, beta=beta, core=core, jobs=self.options.jobs, debug=self.options.debug)
         self.observer.on_start(cell)
         process = CellProcess(job, prepared, self.observer.report, self.options.fork)
-        self.running[process] = _Running(cell, core, lock, self.compile_seconds)
-        self.compile_seconds = 0.0
+        self.running[process] = _Running(cell, core, lock, compile_seconds)
+
+    def _warn_once(self) -> None:
+        if not self.warned:
+            self.warned = True
+            if warning := environment.busy(self.environment):
+                self.observer.report(warning)
 
     def _finish(self, process: CellProcess, outcome: Outcome) -> None:
         running = self.running.pop(process)
         self.cores.append(running.core)
-        record = outcome.record
-        if record.compile_seconds is None:
-            record = replace(record, compile_seconds=running.compile_seconds)
-        self._end(running.cell, record, outcome.trace)
+        seconds = running.compile_seconds + (outcome.record.compile_seconds or 0.0)
+        self._end(running.cell, replace(outcome.record, compile_seconds=seconds), outcome.trace)
         if running.lock is not None:
             running.lock.release()
 

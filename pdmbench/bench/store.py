@@ -129,27 +129,29 @@ class Store:
         _replace(self.folder / "environments" / f"{key}.json", text)
         return key
 
-    def environment(self, key: str) -> dict | None:
-        """The environment with that id, None when it is not here."""
-        path = self.folder / "environments" / f"{key}.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    def environments(self) -> dict[str, dict]:
+        """All environments by their id."""
+        found = sorted((self.folder / "environments").glob("*.json"))
+        return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in found}
 
     def write_trace(self, key: str, points: Iterable[TracePoint]) -> None:
         """Store the trace of the cell ``key``, over an older one."""
         lines = (trace_line(point) + "\n" for point in points)
         _replace(self.folder / "traces" / f"{key}.jsonl", "".join(lines))
 
-    def trace(self, key: str) -> list[TracePoint]:
-        """The trace of the cell ``key``, empty when none was kept."""
-        path = self.folder / "traces" / f"{key}.jsonl"
-        if not path.exists():
-            return []
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [TracePoint(**json.loads(line)) for line in lines]
+    def traces(self) -> dict[str, list[TracePoint]]:
+        """All traces by :meth:`Record.cell_key`."""
+        found = sorted((self.folder / "traces").glob("*.jsonl"))
+        return {path.stem: [_point(line) for line in path.read_text().splitlines()] for path in found}
+
+
+def _point(line: str) -> TracePoint:
+    values = json.loads(line)
+    return TracePoint(**{key: math.inf if value is None else value for key, value in values.items()})
 
 
 def trace_line(point: TracePoint, **more: object) -> str:
-    """One point of a trace as JSON, after whatever else is to stand there; null for what is not finite."""
+    """One point of a trace as JSON, after whatever else is to stand there; null for an infinite bound."""
     values = {**more, **asdict(point)}
     finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
     return json.dumps(finite, ensure_ascii=False, allow_nan=False)

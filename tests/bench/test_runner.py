@@ -137,7 +137,7 @@ def test_a_record_says_what_was_asked_and_what_came(store):
     assert record.bound == pytest.approx(np.sqrt(76) / 4, rel=1e-12)
     assert record.eta is None
     assert record.beta is None
-    assert store.environment(record.environment) == {"cpu": "x"}
+    assert store.environments()[record.environment] == {"cpu": "x"}
     assert record.peak_rss_mb > record.peak_anon_mb > 0
     assert record.compile_seconds >= 0
 
@@ -308,7 +308,7 @@ def test_pfm_says_why_it_cannot_run(store, monkeypatch):
 
 def test_a_trace_has_a_point_for_each_epoch(store):
     (record,) = run(store, Cell(dataset="a", algorithm="busy", max_epochs=3, trace=True))
-    points = store.trace(record.cell_key())
+    points = store.traces()[record.cell_key()]
     assert [point.epoch for point in points] == [1, 2, 3]
     assert points[0].margin > 0
 
