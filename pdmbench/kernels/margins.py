@@ -30,17 +30,29 @@ class Reflected(NamedTuple):
 
 
 @register_jitable(inline="always")
+def augmented_product(y, k, weights):
+    """ā·ȳ_k."""
+    return y.label[k] * (dot(y.rows, k, weights) + y.rho * weights[BIAS])
+
+
+@register_jitable(inline="always")
+def augmented_step(y, k, size, weights):
+    """ā ← ā + size · ȳ_k."""
+    signed = size * y.label[k]
+    add(y.rows, k, signed, weights)
+    weights[BIAS] += signed * y.rho
+
+
+@register_jitable(inline="always")
 def product(y, k, weights, dual):
     """a·y_k = ā·ȳ_k + Δ² I_k."""
-    return y.label[k] * (dot(y.rows, k, weights) + y.rho * weights[BIAS]) + y.delta2 * dual[k]
+    return augmented_product(y, k, weights) + y.delta2 * dual[k]
 
 
 @register_jitable(inline="always")
 def step(y, k, size, weights, dual):
     """a ← a + size · y_k."""
-    signed = size * y.label[k]
-    add(y.rows, k, signed, weights)
-    weights[BIAS] += signed * y.rho
+    augmented_step(y, k, size, weights)
     dual[k] += size
 
 
@@ -94,9 +106,7 @@ def combine(y, dual, weights):
     """ā = Σ I_k ȳ_k, added to ``weights``."""
     for k in range(dual.shape[0]):
         if dual[k] != 0.0:
-            signed = dual[k] * y.label[k]
-            add(y.rows, k, signed, weights)
-            weights[BIAS] += signed * y.rho
+            augmented_step(y, k, dual[k], weights)
 
 
 @jit
@@ -112,7 +122,7 @@ def smallest_product(y, weights, dual):
 def augmented_products(y, weights, out):
     """ā·ȳ_k for every k, into ``out``."""
     for k in range(out.shape[0]):
-        out[k] = y.label[k] * (dot(y.rows, k, weights) + y.rho * weights[BIAS])
+        out[k] = augmented_product(y, k, weights)
 
 
 @jit

@@ -81,6 +81,26 @@ def _add_dense(rows, k, c, w):
         w[head + j] += c * np.float64(x[j])
 
 
+def _add_squares_constant(rows, k, w):
+    amount = rows.value[k] * rows.value[k]
+    for j in range(np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])):
+        w[rows.indices[j]] += amount
+    w[0] = w[1] = w[2] = 0.0  # what padding points to
+
+
+def _add_squares_sparse(rows, k, w):
+    for j in range(np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])):
+        x = np.float64(rows.data[j])
+        w[rows.indices[j]] += x * x
+
+
+def _add_squares_dense(rows, k, w):
+    x = rows.data[k]
+    head = np.uint64(HEAD)
+    for j in range(np.uint64(x.shape[0])):
+        w[head + j] += np.float64(x[j]) * np.float64(x[j])
+
+
 def _squared_constant(rows, k):
     entries = 0
     for j in range(rows.indptr[k], rows.indptr[k + 1]):
@@ -160,6 +180,11 @@ def _prefetch_dense(rows, k):
 
 _DOT = {ConstantRows: _dot_constant, SparseRows: _dot_sparse, DenseRows: _dot_dense}
 _ADD = {ConstantRows: _add_constant, SparseRows: _add_sparse, DenseRows: _add_dense}
+_ADD_SQUARES = {
+    ConstantRows: _add_squares_constant,
+    SparseRows: _add_squares_sparse,
+    DenseRows: _add_squares_dense,
+}
 _SQUARED = {ConstantRows: _squared_constant, SparseRows: _squared_sparse, DenseRows: _squared_dense}
 _PREFETCH_POINTER = {
     ConstantRows: _prefetch_indptr,
@@ -190,6 +215,11 @@ def dot(rows, k, w):
 def add(rows, k, c, w):
     """w ← w + c x_k, in place."""
     _ADD[type(rows)](rows, k, c, w)
+
+
+def add_squares(rows, k, w):
+    """w_j ← w_j + x_kj² for every j, in place."""
+    _ADD_SQUARES[type(rows)](rows, k, w)
 
 
 def squared(rows, k):
@@ -224,6 +254,11 @@ def _dot_jit(rows, k, w):
 @overload(add, inline="always")
 def _add_jit(rows, k, c, w):
     return _of_layout(_ADD, rows)
+
+
+@overload(add_squares, inline="always")
+def _add_squares_jit(rows, k, w):
+    return _of_layout(_ADD_SQUARES, rows)
 
 
 @overload(squared, inline="always")
