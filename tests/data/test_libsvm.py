@@ -219,6 +219,15 @@ def test_the_kernel_and_the_rules_agree(text):
     assert outcome(True) == outcome(False)
 
 
+def test_a_file_without_lines_does_not_fill_the_memory(tmp_path, monkeypatch, cache):
+    monkeypatch.setattr("pdmbench.data.formats.CHUNK", 10)
+    monkeypatch.setattr("pdmbench.data.formats.LONGEST", 100)
+    path = tmp_path / "f.svm"
+    path.write_bytes(b"1 1:1\n-1 " + b"2:1" * 100)
+    with pytest.raises(DataError, match="line 2: is too long"):
+        data.load(path)
+
+
 def test_pieces_are_cut_at_line_ends(tmp_path, monkeypatch, cache):
     """Line numbers and rows do not depend on where the file is cut."""
     monkeypatch.setattr("pdmbench.data.formats.CHUNK", 10)

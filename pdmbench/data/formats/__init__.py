@@ -21,6 +21,7 @@ from pdmbench.data.registry import DataSetSpec
 from pdmbench.errors import DataError
 
 CHUNK = 1 << 20  # bytes of text parsed at a time
+LONGEST = 256 << 20  # bytes of a line: beyond it the file has no lines
 SMALL = 256 << 10  # a text below this is parsed sooner than numba is imported
 
 _DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -100,6 +101,8 @@ def _cut(stream, path: Path) -> Iterator[Text]:
         head, newline, tail = chunk.rpartition(b"\n")
         if not newline:
             rest += tail
+            if len(rest) > LONGEST:
+                raise DataError("is too long", f"{path}, line {line}", "is it the right file?")
             continue
         content, rest = rest + head + newline, tail
         yield Text(content, path, line, quick)
