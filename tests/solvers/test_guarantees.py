@@ -166,7 +166,7 @@ class TestTrackedNorm:
     @pytest.mark.parametrize("multiple", [False, True])
     def test_pdm(self, layout, multiple):
         def sweep(y, order, *arrays):
-            pdm.sweep(y, order, 0.05, multiple, 1.0, *arrays)
+            pdm.sweep(y, order, 1, False, 0.05, multiple, 1.0, *arrays)
 
         self.check(inseparable(2, layout, 0.3), sweep, 2)
 
@@ -175,7 +175,7 @@ class TestTrackedNorm:
         beta = 0.9 * optimum(drawn.extended)[0]
 
         def sweep(y, order, *arrays):
-            pfm.sweep(y, order, beta, 1.0, *arrays)
+            pfm.sweep(y, order, 1, False, beta, 1.0, *arrays)
 
         self.check(drawn, sweep, 2)
 
@@ -184,7 +184,7 @@ class TestTrackedNorm:
         gap = 3 * drawn.problem.R**2
 
         def sweep(y, order, *arrays):
-            mpu.sweep(y, order, 9 * gap, 10 * gap, 10 * gap, *arrays)  # ε = 0.1
+            mpu.sweep(y, order, 1, False, 9 * gap, 10 * gap, 10 * gap, *arrays)  # ε = 0.1
 
         self.check(drawn, sweep, 4)
 
@@ -203,7 +203,7 @@ def test_mpu_never_unlearns_what_it_has_not_learned(drawn, eps, seed):
     for i in range(len(order)):
         k, before = order[i], dual.copy()
         p = extended[k] @ vector(drawn, problem.augmented(weights), dual)
-        mpu.sweep(problem.y, order[i : i + 1], low, high, high, state, weights, dual, kept)
+        mpu.sweep(problem.y, order[i : i + 1], 1, False, low, high, high, state, weights, dual, kept)
         size = dual[k] - before[k]
         after = p + size * problem.q[k]
         assert dual.min() >= 0

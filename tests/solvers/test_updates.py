@@ -12,7 +12,7 @@ from pytest import approx
 from random_problems import LAYOUTS, Sample, inseparable, optimum, sample, separable, vector
 
 from pdmbench import solvers
-from pdmbench.kernels import pdm, pfm, romma
+from pdmbench.kernels import mpu, pdm, pfm, romma
 from pdmbench.solvers import active_sets
 from pdmbench.solvers.base import Monitor, Settings, Solution, Status
 
@@ -98,7 +98,7 @@ def single_updates(a: np.ndarray, y: np.ndarray, asks) -> int:
 @given(drawn_problems, st.sampled_from([0.6, 0.5, 0.237, 0.051]), st.integers(0, 100))
 def test_a_multiple_update_of_pdm_is_that_many_single_ones(drawn, eps, seed):
     def sweep(y, order, *arrays):
-        pdm.sweep(y, order, eps, True, 1.0, *arrays)
+        pdm.sweep(y, order, 1, False, eps, True, 1.0, *arrays)
 
     presenter = Presenter(drawn, sweep, [0.0, 0.0])
     for k in order_of(drawn.problem.m, seed, 8):
@@ -117,7 +117,7 @@ def test_a_multiple_update_of_pfm_is_that_many_single_ones(drawn, share, seed):
     beta = share * optimum(drawn.extended)[0]
 
     def sweep(y, order, *arrays):
-        pfm.sweep(y, order, beta, 1.0, *arrays)
+        pfm.sweep(y, order, 1, False, beta, 1.0, *arrays)
 
     presenter = Presenter(drawn, sweep, [0.0, 0.0])
     for k in order_of(drawn.problem.m, seed, 8):
@@ -133,7 +133,7 @@ def test_a_multiple_update_of_pfm_is_that_many_single_ones(drawn, share, seed):
 @pytest.mark.parametrize("multiple", [False, True])
 def test_pdm_updates_by_one_or_by_more(layout, multiple):
     def sweep(y, order, *arrays):
-        pdm.sweep(y, order, 0.05, multiple, 1.0, *arrays)
+        pdm.sweep(y, order, 1, False, 0.05, multiple, 1.0, *arrays)
 
     drawn = inseparable(4, layout, 0.3)
     presenter = Presenter(drawn, sweep, [0.0, 0.0])
@@ -149,7 +149,7 @@ class TestROMMA:
     @staticmethod
     def presenter(drawn: Sample, eps: float, first: int) -> Presenter:
         def sweep(y, order, *arrays):
-            romma.sweep_romma(y, order, eps, *arrays)
+            romma.sweep_romma(y, order, 1, False, eps, *arrays)
 
         q = drawn.problem.q[first]
         presenter = Presenter(drawn, sweep, [1.0, 1 / q, 1.0])  # s, ‖w‖², updates
@@ -166,7 +166,7 @@ class TestROMMA:
     @given(drawn_problems, st.sampled_from([0.3, 0.05]), st.integers(0, 100))
     def test_naromma_points_the_same_way_after_every_update(self, drawn, eps, seed):
         def sweep(y, order, *arrays):
-            romma.sweep_naromma(y, order, eps, *arrays)
+            romma.sweep_naromma(y, order, 1, False, eps, *arrays)
 
         order = list(order_of(drawn.problem.m, seed, 12))
         ours = self.presenter(drawn, eps, order[0])
@@ -213,6 +213,44 @@ class TestROMMA:
             w = expected.state[0] * expected.a
             assert np.allclose(tiny.state[0] * tiny.a, w, rtol=0, atol=1e-12 * np.linalg.norm(w))
         assert tiny.state[0] > 1e90 * romma.SMALLEST_SCALE
+
+
+# A kernel, its parameters, and where it begins: at so much of the first pattern (q = ‖y‖²), in which state.
+SWEEPS = {
+    "pdm": (pdm.sweep, (0.05, True, 1.0), lambda q: (0.0, [0.0, 0.0])),
+    "pfm": (pfm.sweep, (0.02, 1.0), lambda q: (0.0, [0.0, 0.0])),
+    "mpu": (mpu.sweep, (50.0, 55.0, np.nan), lambda q: (0.0, [0.0, 0.0, 0.0, 0.0])),
+    "romma": (romma.sweep_romma, (0.05,), lambda q: (1 / q, [1.0, 1 / q, 1.0])),
+    "naromma": (romma.sweep_naromma, (0.05,), lambda q: (1 / np.sqrt(q), [1 / np.sqrt(q), 1.0, 1.0])),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", SWEEPS)
+@pytest.mark.parametrize("scattered", [False, True])
+def test_rounds_in_one_call_are_rounds_one_by_one(name, layout, scattered):
+    """... until one makes no update; what is fetched ahead changes nothing."""
+    sweep, parameters, begin = SWEEPS[name]
+    drawn = inseparable(8, layout, 0.3)
+    y, m = drawn.problem.y, drawn.problem.m
+    order = np.random.default_rng(1).permutation(m).astype(np.uint32)
+
+    def start() -> tuple[np.ndarray, ...]:
+        size, state = begin(y.q[order[0]])
+        presenter = Presenter(drawn, sweep, state)
+        presenter.start(order[0], size)
+        return presenter.state, presenter.slots, presenter.dual, np.zeros(m, np.uint32)
+
+    together, one_by_one = start(), start()
+    *counts, presented = sweep(y, order, 200, scattered, *parameters, *together)
+    for left in reversed(range(presented // m)):
+        *last, alone = sweep(y, order, 1, False, *parameters, *one_by_one)
+        assert alone == m
+        assert last[-1] > 0 or left == 0
+    assert counts == last
+    assert presented > m
+    for ours, theirs in zip(together, one_by_one, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
