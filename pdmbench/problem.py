@@ -108,7 +108,9 @@ class MarginProblem:
         slots[BIAS] = weights[-1]
         return slots
 
-    def certify(self, weights: np.ndarray, dual: np.ndarray | None = None) -> Certificate:
+    def certify(
+        self, weights: np.ndarray, dual: np.ndarray | None = None, witness: np.ndarray | None = None
+    ) -> Certificate:
         """Measure a solver's result.
 
         The margin is that of the vector handed in; the bound is computed from the dual coefficients alone,
@@ -120,6 +122,8 @@ class MarginProblem:
             Augmented weight vector ā, the bias component last.
         dual : ndarray of shape (m,), optional
             I_k ≥ 0. Without it the best extension of ā is used (:meth:`polish`).
+        witness : ndarray of shape (m,), optional
+            Any other coefficients ≥ 0, for a second bound; the smaller one counts.
 
         Returns
         -------
@@ -127,13 +131,16 @@ class MarginProblem:
         """
         if dual is None:
             weights, dual = self.polish(weights)
+        bound = self._bound(dual)
+        if witness is not None:
+            bound = min(bound, self._bound(witness))
         squared = margins.squared_norm(weights, dual, self.y.delta2)
         if not squared > 0.0 or not math.isfinite(squared):
-            return Certificate(0.0, self._bound(dual), 0.0)
+            return Certificate(0.0, bound, 0.0)
         smallest = margins.smallest_product(self.y, self.slots(weights), dual)
         without_bias = squared - float(weights[-1]) ** 2
         geometric = smallest / math.sqrt(without_bias) if without_bias > 0.0 else 0.0
-        return Certificate(smallest / math.sqrt(squared), self._bound(dual), geometric)
+        return Certificate(smallest / math.sqrt(squared), bound, geometric)
 
     def polish(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best scale and extension for a direction ā.

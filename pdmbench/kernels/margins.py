@@ -153,6 +153,20 @@ def best_scale(products, squared_weights, delta2):
 
 
 @jit
+def best_margin(products, squared_weights, delta2):
+    """The margin of ā with its best extension, 1/√min_s f(s); without one (Δ = 0) min_k ā·ȳ_k / ‖ā‖."""
+    if squared_weights <= 0.0:
+        return 0.0
+    if delta2 == 0.0:
+        return products.min() / np.sqrt(squared_weights)
+    s = best_scale(products, squared_weights, delta2)
+    slack = 0.0
+    for k in range(products.shape[0]):
+        slack += max(0.0, 1.0 - s * products[k]) ** 2
+    return 1.0 / np.sqrt(s * s * squared_weights + slack / delta2)
+
+
+@jit
 def gather_patterns(y, dual, members, out, out_dual):
     """Copy the patterns ``members`` and their dual coefficients together, for passes over an active set."""
     gather(y.rows, members, out.rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import augmented_product, augmented_step
+from pdmbench.kernels.margins import augmented_product, augmented_step, best_scale
 from pdmbench.kernels.rows import add_squares
 from pdmbench.patterns import BIAS
 
@@ -112,11 +112,41 @@ def direction(y, active, c, gradient, diagonal, tolerance, limit, d, work):
 
 
 @jit
-def line_search(products, along, ww, wd, dd, c):
-    """The t that minimises P(w + t d), given w·ȳ_k, d·ȳ_k, ‖w‖², w·d and ‖d‖².
+def advance(weights, products, d, along, c):
+    """w ← s (w + t d), with the t and then the s that minimise P; w·ȳ_k follows.
+
+    Parameters
+    ----------
+    weights, products : ndarray
+        w and w·ȳ_k, in and out.
+    d, along : ndarray
+        The direction d and d·ȳ_k.
+    c : float
+    """
+    wd, dd = 0.0, 0.0
+    for j in range(d.shape[0]):
+        wd += weights[j] * d[j]
+        dd += d[j] * d[j]
+    t = _line_search(products, along, wd, dd, c)
+    ww = 0.0
+    for j in range(d.shape[0]):
+        weights[j] += t * d[j]
+        ww += weights[j] * weights[j]
+    for k in range(products.shape[0]):
+        products[k] += t * along[k]
+    s = best_scale(products, ww, 1.0 / c)
+    for j in range(d.shape[0]):
+        weights[j] *= s
+    for k in range(products.shape[0]):
+        products[k] *= s
+
+
+@jit
+def _line_search(products, along, wd, dd, c):
+    """The t that minimises P(w + t d), given w·ȳ_k, d·ȳ_k, w·d and ‖d‖².
 
     P' is increasing and piecewise linear along the line: Newton's step is the exact root of the present
-    piece, a bracket keeps it from cycling.
+    piece, and a bracket keeps it from cycling.
     """
     low, high, t = -np.inf, np.inf, 1.0
     for _ in range(100):

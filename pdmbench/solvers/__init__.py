@@ -21,6 +21,7 @@ BUILT_IN = {
     "dcd-l1": "pdmbench.solvers.dcd:DCDL1",
     "dcd-l2": "pdmbench.solvers.dcd:DCDL2",
     "mpu": "pdmbench.solvers.mpu:MPU",
+    "cd": "pdmbench.solvers.cd:CertifiedDescent",
 }
 
 GROUPS = {

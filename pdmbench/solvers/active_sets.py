@@ -98,7 +98,7 @@ class ActiveSets:
         self.problem, self.dual, self.visit, self.levels, self.monitor = problem, dual, visit, levels, monitor
         self.row_products = 0
         self._kept = [np.empty(problem.m, np.uint32) for _ in range(len(levels) + 1)]
-        self._copies = [_Copy() for _ in levels]
+        self._copies = [Copy() for _ in levels]
 
     def full_epoch(self, order: np.ndarray, cut: float) -> tuple[np.ndarray, int]:
         """Visit all patterns once.
@@ -160,7 +160,7 @@ def _copied_bytes(rows: Rows, problem: MarginProblem, members: int) -> float:
     return members * (8.0 + entry * problem.nnz / problem.m)
 
 
-class _Copy:
+class Copy:
     """Memory for one level's copied patterns, reused from one set to the next."""
 
     def __init__(self) -> None:

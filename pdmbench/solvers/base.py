@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from pdmbench.problem import MarginProblem
+    from pdmbench.problem import Certificate, MarginProblem
 
 
 class Status(str, Enum):
@@ -24,6 +24,25 @@ class Status(str, Enum):
     FAILED = "failed"
     UNAVAILABLE = "unavailable"
     INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins, other than at a = 0.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n + 1,)
+        ā, the bias component last.
+    dual : ndarray of shape (m,)
+        I_k ≥ 0 of the patterns at hand.
+    total : float
+        Σ I_k over these patterns and any that are gone: ‖a‖/total bounds γ_d of them all.
+    """
+
+    weights: np.ndarray
+    dual: np.ndarray
+    total: float
 
 
 @dataclass(frozen=True)
@@ -40,12 +59,15 @@ class Settings:
         Target margin β of PFM, in the extended space.
     seed : int
         The only source of randomness.
+    start : Start, optional
+        What to go on from: a warm start.
     """
 
     eps: float = 0.01
     eta: float = 8.0
     beta: float | None = None
     seed: int = 0
+    start: Start | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +127,7 @@ class Monitor:
             raise BudgetExhausted(Status.TIME_LIMIT)
 
     def epoch(
-        self, problem: MarginProblem, updates: int, weights: Callable[[], tuple[np.ndarray, np.ndarray]]
+        self, problem: MarginProblem, updates: int, weights: Callable[[], tuple[np.ndarray | None, ...]]
     ) -> None:
         """Count one full epoch, report it to the observer, enforce both limits.
 
@@ -115,7 +137,8 @@ class Monitor:
         updates : int
             Updates so far.
         weights : callable
-            Returns the present (ā, I); called only when somebody observes.
+            Returns the present (ā, I), as :meth:`MarginProblem.certify` takes them; called only when
+            somebody observes.
         """
         self.epochs += 1
         if self.on_epoch is not None:
@@ -140,7 +163,8 @@ class Solution:
     weights : ndarray of shape (n + 1,)
         Augmented weight vector ā, the bias component last.
     dual : ndarray of shape (m,) or None
-        Dual coefficients I_k ≥ 0 with a = Σ I_k y_k; None for a solver that returns only ā.
+        Dual coefficients I_k ≥ 0 with a = Σ I_k y_k; None for a solver that returns only ā, which is then
+        measured with its best extension.
     updates : int
         Unit steps, a multiple update by λ counting λ; 0 where the solver does not tell.
     row_products : int
@@ -151,6 +175,8 @@ class Solution:
         CPU seconds of training alone.
     note : str, optional
         One line the reader of the table must know.
+    witness : ndarray of shape (m,), optional
+        Other non-negative coefficients, where their bound on γ_d is better than that of ``dual``.
     """
 
     status: Status
@@ -161,6 +187,11 @@ class Solution:
     full_epochs: int
     train_seconds: float
     note: str | None = None
+    witness: np.ndarray | None = None
+
+    def certify(self, problem: MarginProblem) -> Certificate:
+        """What ``problem`` proves about this solution."""
+        return problem.certify(self.weights, self.dual, self.witness)
 
 
 class Solver(ABC):
@@ -199,5 +230,5 @@ class KernelSolver(Solver):
         few = problem.miniature()
         reachable = 1e-3 * float(np.sqrt(few.q.min()))
         solution = self.solve(few, Settings(eps=0.5, beta=reachable), Monitor(max_epochs=2))
-        few.certify(solution.weights, solution.dual)
+        solution.certify(few)
         few.certify(solution.weights)
