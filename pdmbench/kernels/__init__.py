@@ -43,4 +43,8 @@ os.environ["NUMBA_CACHE_DIR"] = str(CACHE_FOLDER)
 import numba  # noqa: E402 - reads NUMBA_CACHE_DIR when imported
 
 numba.config.CACHE_DIR = str(CACHE_FOLDER)  # also when somebody imported numba before us
-jit = numba.njit(cache=True, error_model="numpy")
+OPTIONS = {"error_model": "numpy"}
+INLINED = {**OPTIONS, "forceinline": True}  # by LLVM: inlining by numba takes several times as long
+
+jit = numba.njit(cache=True, **OPTIONS)
+inlined = numba.njit(**INLINED)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from pdmbench.kernels import jit
+from pdmbench.kernels import inlined, jit
 from pdmbench.kernels.rows import add, dot, gather, prefetch_pointer, prefetch_row, squared
 from pdmbench.kernels.vector import prefetch
 from pdmbench.patterns import BIAS, Rows
@@ -29,13 +28,13 @@ class Reflected(NamedTuple):
     delta2: float  # Δ²
 
 
-@register_jitable(inline="always")
+@inlined
 def augmented_product(y, k, weights):
     """ā·ȳ_k."""
     return y.label[k] * (dot(y.rows, k, weights) + y.rho * weights[BIAS])
 
 
-@register_jitable(inline="always")
+@inlined
 def augmented_step(y, k, size, weights):
     """ā ← ā + size · ȳ_k."""
     signed = size * y.label[k]
@@ -43,20 +42,20 @@ def augmented_step(y, k, size, weights):
     weights[BIAS] += signed * y.rho
 
 
-@register_jitable(inline="always")
+@inlined
 def product(y, k, weights, dual):
     """a·y_k = ā·ȳ_k + Δ² I_k."""
     return augmented_product(y, k, weights) + y.delta2 * dual[k]
 
 
-@register_jitable(inline="always")
+@inlined
 def step(y, k, size, weights, dual):
     """a ← a + size · y_k."""
     augmented_step(y, k, size, weights)
     dual[k] += size
 
 
-@register_jitable(inline="always")
+@inlined
 def fetch_ahead(y, order, i, dual):
     """While pattern order[i] is presented, fetch what the ones behind it will need.
 

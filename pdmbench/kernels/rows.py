@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from pdmbench.kernels import INLINED
 from pdmbench.kernels.vector import dot8, prefetch
 from pdmbench.patterns import GROUP, HEAD, ConstantRows, DenseRows, SparseRows
 
@@ -246,36 +247,36 @@ def _of_layout(implementations, rows):
     return implementations.get(rows.instance_class) if isinstance(rows, types.BaseNamedTuple) else None
 
 
-@overload(dot, inline="always")
+@overload(dot, jit_options=INLINED)
 def _dot_jit(rows, k, w):
     return _of_layout(_DOT, rows)
 
 
-@overload(add, inline="always")
+@overload(add, jit_options=INLINED)
 def _add_jit(rows, k, c, w):
     return _of_layout(_ADD, rows)
 
 
-@overload(add_squares, inline="always")
+@overload(add_squares, jit_options=INLINED)
 def _add_squares_jit(rows, k, w):
     return _of_layout(_ADD_SQUARES, rows)
 
 
-@overload(squared, inline="always")
+@overload(squared, jit_options=INLINED)
 def _squared_jit(rows, k):
     return _of_layout(_SQUARED, rows)
 
 
-@overload(gather, inline="always")
+@overload(gather, jit_options=INLINED)
 def _gather_jit(rows, members, out):
     return _of_layout(_GATHER, rows)
 
 
-@overload(prefetch_pointer, inline="always")
+@overload(prefetch_pointer, jit_options=INLINED)
 def _prefetch_pointer_jit(rows, k):
     return _of_layout(_PREFETCH_POINTER, rows)
 
 
-@overload(prefetch_row, inline="always")
+@overload(prefetch_row, jit_options=INLINED)
 def _prefetch_row_jit(rows, k):
     return _of_layout(_PREFETCH, rows)

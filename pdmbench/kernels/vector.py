@@ -12,6 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from pdmbench.kernels import INLINED
 from pdmbench.patterns import DENSE_GROUP
 
 _LANES = ir.VectorType(ir.DoubleType(), DENSE_GROUP)
@@ -80,7 +81,7 @@ def _dot8(typing_context, matrix, k, w, head):
     return signature, generate
 
 
-@overload(dot8, inline="always")
+@overload(dot8, jit_options=INLINED)
 def _dot8_jit(matrix, k, w, head):
     return lambda matrix, k, w, head: _dot8(matrix, k, w, head)
 
@@ -103,6 +104,6 @@ def _prefetch(typing_context, array, index):
     return signature, generate
 
 
-@overload(prefetch, inline="always")
+@overload(prefetch, jit_options=INLINED)
 def _prefetch_jit(array, index):
     return lambda array, index: _prefetch(array, index)
