@@ -35,6 +35,9 @@ class MPU(KernelSolver):
         low = gap * (1.0 - settings.eps) / settings.eps
         high = low + gap
         weights, dual, state = problem.zero_weights(), np.zeros(problem.m), np.zeros(4)
+        if settings.start is not None:
+            weights, dual = problem.slots(settings.start.weights), settings.start.dual.copy()
+            state[0] = settings.start.total
         order = Permutation(problem.m, settings.seed)
         monitor.start()
 

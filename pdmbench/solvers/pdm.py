@@ -28,7 +28,7 @@ class PDM(KernelSolver):
     name, title = "pdm", "PDM"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
-        run = PerceptronRun(problem, settings.seed, monitor)
+        run = PerceptronRun(problem, settings, monitor)
         # c₁ = 1.1 in the first full epoch: the numeral is damaged in the paper's text, a choice.
         single, multiple = rule(settings.eps, multiple=False), rule(settings.eps, multiple=True)
         return run.until_converged(partial(run.converge, multiple, first=single, first_cut=1.1))
@@ -40,7 +40,7 @@ class SuccessivePDM(KernelSolver):
     name, title = "pdm-succ", "PDM-succ"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
-        run = PerceptronRun(problem, settings.seed, monitor)
+        run = PerceptronRun(problem, settings, monitor)
 
         def train() -> None:
             for eps in accuracies(settings.eps, settings.eta):

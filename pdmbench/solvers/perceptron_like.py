@@ -9,7 +9,7 @@ import numpy as np
 from pdmbench.kernels import margins
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.active_sets import ActiveSets, Level, Permutation
-from pdmbench.solvers.base import BudgetExhausted, Monitor, Solution, Status
+from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Solution, Status
 
 C1, C2 = 2.2, 1.1
 LEVELS = (Level(9, C2), Level(12, 1.0), Level(12, 1.0))  # N₁, N₂, N₃
@@ -24,8 +24,8 @@ class PerceptronRun:
     Parameters
     ----------
     problem : MarginProblem
-    seed : int
-        Seeds the permutations.
+    settings : Settings
+        Its seed is that of the permutations.
     monitor : Monitor
         Its clock starts here.
 
@@ -35,24 +35,34 @@ class PerceptronRun:
         ā as the kernels see it.
     dual : ndarray of shape (m,)
         I_k; Σ I_k = t.
-    state : ndarray of shape (2,)
-        t and ‖a‖².
+    state : ndarray
+        t and ‖a‖², then what else a rule carries along.
     """
 
-    def __init__(self, problem: MarginProblem, seed: int, monitor: Monitor):
+    def __init__(self, problem: MarginProblem, settings: Settings, monitor: Monitor):
         self.problem, self.monitor = problem, monitor
         self.weights, self.dual, self.state = problem.zero_weights(), np.zeros(problem.m), np.zeros(2)
+        if settings.start is not None:
+            self.weights, self.dual = problem.slots(settings.start.weights), settings.start.dual.copy()
+            self.state[0] = settings.start.total
+        self._before = self.state[0]
         self.row_products = 0
-        self._order = Permutation(problem.m, seed)
+        self._order = Permutation(problem.m, settings.seed)
         monitor.start()
 
     @property
     def bound(self) -> float:
         """‖a‖/t ≥ γ_d, the after-run estimate (paper, 4 and 5); infinite before the first update."""
-        t, squared = self.state
+        t, squared = self.state[:2]
         return float(np.sqrt(squared) / t) if t > 0.0 else np.inf
 
-    def converge(self, sweep: Sweep, first: Sweep | None = None, first_cut: float = C1) -> None:
+    def converge(
+        self,
+        sweep: Sweep,
+        first: Sweep | None = None,
+        first_cut: float = C1,
+        levels: tuple[Level, ...] = LEVELS,
+    ) -> None:
         """Full epochs and active sets until a full epoch makes no update.
 
         Parameters
@@ -63,6 +73,8 @@ class PerceptronRun:
             The rule of the first full epoch and its active sets, where it differs.
         first_cut : float
             c₁ of the first full epoch.
+        levels : tuple of Level
+            The active sets; none: full epochs alone.
 
         Raises
         ------
@@ -73,17 +85,18 @@ class PerceptronRun:
         def visit(y, order, rounds, scattered, cut, dual, kept):
             return rule(y, order, rounds, scattered, cut, self.state, self.weights, dual, kept)
 
-        sets = ActiveSets(self.problem, self.dual, visit, LEVELS, self.monitor)
+        sets = ActiveSets(self.problem, self.dual, visit, levels, self.monitor)
         try:
             while True:
                 self._order.draw()
                 # ‖a‖² is tracked incrementally and drifts over millions of updates.
                 self.state[1] = margins.squared_norm(self.weights, self.dual, self.problem.y.delta2)
                 active, n_updated = sets.full_epoch(self._order.patterns, cut)
-                self.monitor.epoch(self.problem, self.state[0], self._vector)
+                self.monitor.epoch(self.problem, self.state[0] - self._before, self._vector)
                 if not n_updated:
                     return
-                sets.nested_rounds(active)
+                if levels:
+                    sets.nested_rounds(active)
                 rule, cut = sweep, C1
         finally:
             self.row_products += sets.row_products
@@ -97,7 +110,7 @@ class PerceptronRun:
         return Solution(
             status,
             *self._vector(),
-            updates=round(self.state[0]),
+            updates=round(self.state[0] - self._before),
             row_products=self.row_products,
             full_epochs=self.monitor.epochs,
             train_seconds=seconds,

@@ -24,7 +24,7 @@ class PFM(KernelSolver):
         beta = settings.beta
         if beta is None or not (math.isfinite(beta) and beta > 0.0):
             raise UsageError(f"PFM needs a target margin β > 0, not {beta}", "--beta")
-        run = PerceptronRun(problem, settings.seed, monitor)
+        run = PerceptronRun(problem, settings, monitor)
         least = math.inf
 
         def sweep(y, order, rounds, scattered, cut, state, weights, dual, kept):

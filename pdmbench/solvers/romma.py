@@ -26,7 +26,12 @@ class ROMMA(KernelSolver):
         order = Permutation(problem.m, settings.seed)
         monitor.start()
         order.draw()
-        state = self._start(problem, int(order.patterns[0]), weights, dual)
+        if settings.start is None:
+            state = self._start(problem, int(order.patterns[0]), weights, dual)
+        else:
+            weights, dual = problem.slots(settings.start.weights), settings.start.dual.copy()
+            squared = margins.squared_norm(weights, dual, problem.y.delta2)
+            state = self._continue(settings.start.total, squared)
 
         def visit(y, order, rounds, scattered, cut, dual, kept):
             n_kept, presented = self._sweep(
@@ -59,6 +64,11 @@ class ROMMA(KernelSolver):
         return np.array([1.0, dual[first], 1.0])
 
     @staticmethod
+    def _continue(total, squared):
+        """w = a Σ I_k/‖a‖²: then ‖w‖ = Σ I_k/‖a‖ ≤ 1/γ_d, and a vector of ROMMA's own stays as it is."""
+        return np.array([total / squared, total**2 / squared, 0.0])
+
+    @staticmethod
     def _sweep(*arguments):
         return romma.sweep_romma(*arguments)
 
@@ -88,6 +98,11 @@ class NAROMMA(ROMMA):
         dual[first] = 1.0 / norm
         margins.combine(problem.y, dual, weights)
         return np.array([1.0 / norm, 1.0, 1.0])
+
+    @staticmethod
+    def _continue(total, squared):
+        """ℓ̂ = Σ I_k/‖a‖."""
+        return np.array([total / np.sqrt(squared), squared, 0.0])
 
     @staticmethod
     def _sweep(*arguments):
