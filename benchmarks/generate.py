@@ -20,8 +20,9 @@ PIECE = 4096  # rows generated at a time
 TERMS, ENTRIES = 47_236, 75.0  # RCV1-v2's vocabulary, and about its mean number of terms a document
 _OFFSET = 30.0  # of the Zipf–Mandelbrot law: a language's commonest words are stop words, left out of RCV1
 _LENGTHS = 0.5  # standard deviation of the logarithm of a document's length
-_TOPICAL = 0.05  # share of the terms the hidden direction knows
-_NOISE = 0.1  # standard deviation of what is added to a score, in units of the scores' own
+_TOPICAL = 0.05  # share of the terms that are more frequent in one class than in the other
+_STRENGTH = 2.0  # standard deviation of their hidden direction, half the log-odds
+_MISLABELLED = 0.03  # share of the documents
 
 # Covertype's ten measured features: about the least value, mean, standard deviation and largest value.
 _MEASURED = np.array(
@@ -46,9 +47,9 @@ _COVER_POSITIVES = 211_840 / 581_012
 class Documents:
     """Weighted bags of words, as RCV1's.
 
-    Terms follow a Zipf–Mandelbrot law, lengths a log-normal one; weights are (1 + ln tf) · idf, normalised to
-    unit length. The label is the side of the median on which a document's score u·x + noise lies, for a
-    hidden sparse direction u.
+    Lengths are log-normal. Terms follow a Zipf–Mandelbrot law tilted by ±u for the two classes, for a hidden
+    sparse direction u; weights are (1 + ln tf) · idf, normalised to unit length. The classes are of about
+    the same size, and a few documents bear the wrong label: no direction separates many of them.
 
     Parameters
     ----------
@@ -62,43 +63,43 @@ class Documents:
     def __init__(self, n: int = TERMS, entries: float = ENTRIES, seed: int = 0):
         self.n, self.seed = n, seed
         rng = np.random.default_rng([seed, 0])
-        probability = 1.0 / (np.arange(n) + _OFFSET)
-        probability /= probability.sum()
-        self._cumulative = np.append(np.cumsum(probability)[:-1], 1.0)
+        common = 1.0 / (np.arange(n) + _OFFSET)
+        direction = np.where(rng.random(n) < _TOPICAL, _STRENGTH * rng.standard_normal(n), 0.0)
+        negative, positive = (
+            law / law.sum() for law in (common * np.exp(sign * direction) for sign in (-1, 1))
+        )
+        # One table for both classes: one search finds the term of a word of either.
+        self._cumulative = np.concatenate([np.cumsum(negative), 1.0 + np.cumsum(positive)])
+        self._cumulative[[n - 1, -1]] = 1.0, 2.0
         self._term = rng.permutation(n)  # at each rank
         # The commonest term comes last: even a small set then has all n features.
         last = int(np.flatnonzero(self._term == n - 1)[0])
         self._term[[0, last]] = self._term[[last, 0]]
-        self._words = _mean_words(probability, entries)
+        self._words = _mean_words(negative, positive, entries)
         self._idf = np.empty(n)
-        self._idf[self._term] = -np.log(_document_frequency(probability, self._words))
-        self._direction = np.where(rng.random(n) < _TOPICAL, rng.standard_normal(n), 0.0)
-        score, noise = self._piece(0)[3:]
-        self._noise = _NOISE * score.std()
-        self._threshold = float(np.median(score + self._noise * noise))
+        self._idf[self._term] = -np.log(_document_frequency(negative, positive, self._words))
 
     def blocks(self, m: int) -> Iterator[Block]:
         """The first m documents, indices from 0, labels ±1."""
         for piece, rows in _pieces(m):
-            lengths, terms, weights, score, noise = self._piece(piece)
+            labels, lengths, terms, weights = self._piece(piece)
             ends = np.cumsum(lengths)[:rows]
-            labels = np.where(score + self._noise * noise > self._threshold, 1.0, -1.0)
             yield Block(labels[:rows], ends, terms[: ends[-1]], weights[: ends[-1]])
 
-    def _piece(self, piece: int) -> tuple[np.ndarray, ...]:
-        """Distinct terms of each document; the terms; their weights; scores and standard normal noise."""
+    def _piece(self, piece: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Labels; distinct terms of each document; the terms; their weights."""
         rng = np.random.default_rng([self.seed, 1, piece])
+        positive = rng.random(PIECE) < 0.5
         words = _lengths(self._words, rng.standard_normal(PIECE)).astype(np.int64)
         document = np.repeat(np.arange(PIECE), words)
-        rank = np.searchsorted(self._cumulative, rng.random(len(document)), side="right")
-        place, frequency = np.unique(document * self.n + self._term[rank], return_counts=True)
+        word = np.searchsorted(self._cumulative, rng.random(len(document)) + positive[document], side="right")
+        place, frequency = np.unique(document * self.n + self._term[word % self.n], return_counts=True)
         document, term = np.divmod(place, self.n)
         weights = (1.0 + np.log(frequency)) * self._idf[term]
         weights /= np.sqrt(np.bincount(document, weights * weights, PIECE))[document]
-        score = np.bincount(document, weights * self._direction[term], PIECE)
-        lengths = np.bincount(document, minlength=PIECE)
+        labels = np.where(positive ^ (rng.random(PIECE) < _MISLABELLED), 1.0, -1.0)
         # Six decimals make a text of half the size; rounding comes last, so norms are 1 to that accuracy.
-        return lengths, term, np.round(weights, 6), score, rng.standard_normal(PIECE)
+        return labels, np.bincount(document, minlength=PIECE), term, np.round(weights, 6)
 
 
 class Cover:
@@ -107,7 +108,7 @@ class Cover:
     Parameters
     ----------
     standardised : bool
-        Every feature with mean 0 and standard deviation 1 instead: all entries are non-zero.
+        Every feature with mean 0 and standard deviation 1 instead, so that nearly no entry is zero.
     seed : int
     """
 
@@ -208,25 +209,26 @@ def _lengths(mean: float, deviates: np.ndarray) -> np.ndarray:
     return np.maximum(1.0, np.rint(mean * np.exp(_LENGTHS * deviates - 0.5 * _LENGTHS**2)))
 
 
-def _document_frequency(probability: np.ndarray, mean_words: float) -> np.ndarray:
-    """Share of the documents that hold each term: 1 − (1 − p)^words, averaged over their lengths."""
+def _document_frequency(negative: np.ndarray, positive: np.ndarray, mean_words: float) -> np.ndarray:
+    """Share of the documents that hold each term: 1 − (1 − p)^words, averaged over lengths and classes."""
     deviates, shares = np.polynomial.hermite_e.hermegauss(15)
-    words = _lengths(mean_words, deviates)
-    absent = np.exp(np.outer(words, np.log1p(-probability)))
-    return 1.0 - shares @ absent / shares.sum()
+    words, shares = _lengths(mean_words, deviates), shares / shares.sum()
+    absent = [shares @ np.exp(np.outer(words, np.log1p(-law))) for law in (negative, positive)]
+    return 1.0 - 0.5 * (absent[0] + absent[1])
 
 
-def _mean_words(probability: np.ndarray, entries: float) -> float:
+def _mean_words(negative: np.ndarray, positive: np.ndarray, entries: float) -> float:
     """The mean length at which documents hold so many distinct terms, by bisection."""
-    if not 1.0 <= entries <= 0.5 * len(probability):
-        raise ValueError(f"documents of {entries} distinct terms cannot be drawn from {len(probability)}")
+    if not 1.0 <= entries <= 0.5 * len(negative):
+        raise ValueError(f"documents of {entries:g} distinct terms cannot be drawn from {len(negative)}")
+
+    def too_short(words: float) -> bool:
+        return _document_frequency(negative, positive, words).sum() < entries
+
     low, high = entries, 2.0 * entries
-    while _document_frequency(probability, high).sum() < entries:
+    while too_short(high):
         high *= 2.0
-    for _ in range(40):
+    for _ in range(30):
         middle = 0.5 * (low + high)
-        if _document_frequency(probability, middle).sum() < entries:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if too_short(middle) else (low, middle)
     return high
