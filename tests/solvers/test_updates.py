@@ -23,6 +23,7 @@ drawn_problems = st.one_of(
     st.builds(separable, st.integers(0, 10**6), st.sampled_from(LAYOUTS)),
     st.builds(inseparable, st.integers(0, 10**6), st.sampled_from(LAYOUTS), st.sampled_from([0.3, 1.0])),
 )
+no_ties = st.sampled_from([0.31738, 0.05293])  # with a round ε, a product can equal 1 − ε but for rounding
 property_test = settings(deadline=None, derandomize=True, max_examples=60)
 
 
@@ -163,7 +164,7 @@ class TestROMMA:
         return presenter.state[2] > before
 
     @property_test
-    @given(drawn_problems, st.sampled_from([0.3, 0.05]), st.integers(0, 100))
+    @given(drawn_problems, no_ties, st.integers(0, 100))
     def test_naromma_points_the_same_way_after_every_update(self, drawn, eps, seed):
         def sweep(y, order, *arrays):
             romma.sweep_naromma(y, order, 1, False, eps, *arrays)
@@ -179,7 +180,7 @@ class TestROMMA:
             assert np.linalg.norm(a / np.linalg.norm(a) - b / np.linalg.norm(b)) <= 1e-12
 
     @property_test
-    @given(drawn_problems, st.sampled_from([0.3, 0.05]), st.integers(0, 100))
+    @given(drawn_problems, no_ties, st.integers(0, 100))
     def test_an_update_is_the_shortest_vector_that_meets_both_constraints(self, drawn, eps, seed):
         """min ‖w‖ subject to w·y ≥ 1 and w·w_old ≥ ‖w_old‖² (Li & Long 2002): its KKT conditions."""
         order = list(order_of(drawn.problem.m, seed, 8))
