@@ -101,11 +101,20 @@ class Experiment:
     cells: tuple[Cell, ...] = field(repr=False)
 
 
+def _some(item: schema.Reader) -> schema.Reader:
+    def read(value: Any) -> tuple[Any, ...]:
+        if value == []:
+            raise ValueError("a list of at least one")
+        return schema.list_of(item)(value)
+
+    return read
+
+
 _COMMON: dict[str, schema.Reader] = {
     **{key: CHECKS[key] for key in ("eps", "rho", "eta", "time_limit", "memory_limit", "max_epochs")},
     "trace": schema.flag,
-    "seeds": schema.list_of(CHECKS["seed"]),
-    "algorithms": schema.list_of(schema.text),
+    "seeds": _some(CHECKS["seed"]),
+    "algorithms": _some(schema.text),
 }
 _ROW: dict[str, schema.Reader] = {
     **_COMMON,
