@@ -27,6 +27,11 @@ TITLES = {
     "mpu": "MPU",
     "naromma": "NAROMMA",
     "cd": "CD (ours)",
+    "perceptron": "Perceptron",
+    "perceptron-dual": "Perceptron (dual)",
+    "perceptron-margin": "Perceptron (margin)",
+    "margitron": "Margitron",
+    "alma2": "ALMA₂",
 }
 
 DATASETS = {  # the order of the paper

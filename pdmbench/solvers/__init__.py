@@ -21,12 +21,18 @@ BUILT_IN = {
     "dcd-l1": "pdmbench.solvers.dcd:DCDL1",
     "dcd-l2": "pdmbench.solvers.dcd:DCDL2",
     "mpu": "pdmbench.solvers.mpu:MPU",
+    "perceptron": "pdmbench.solvers.perceptrons:Perceptron",
+    "perceptron-dual": "pdmbench.solvers.perceptrons:DualPerceptron",
+    "perceptron-margin": "pdmbench.solvers.perceptrons:MarginPerceptron",
+    "margitron": "pdmbench.solvers.perceptrons:Margitron",
+    "alma2": "pdmbench.solvers.perceptrons:ALMA2",
     "cd": "pdmbench.solvers.cd:CertifiedDescent",
 }
 
 GROUPS = {
     "table1": ("pdm", "pfm", "pdm-succ", "pfm-succ"),
     "table2": ("romma", "svm-light", "svm", "dcd-l1", "dcd-l2", "mpu"),
+    "perceptrons": ("perceptron", "perceptron-dual", "perceptron-margin", "margitron", "alma2"),
 }
 GROUPS["all"] = GROUPS["table1"] + GROUPS["table2"]
 
