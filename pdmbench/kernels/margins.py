@@ -61,13 +61,12 @@ def fetch_ahead(y, order, i, dual):
 
     Worth its price only where ``order`` jumps about in memory, as in a full epoch.
     """
-    if i + 2 * AHEAD < order.shape[0]:
-        k = order[i + 2 * AHEAD]
-        prefetch_pointer(y.rows, k)
-        k = order[i + AHEAD]
-        prefetch_row(y.rows, k)
-        prefetch(y.label, k)
-        prefetch(dual, k)
+    last = order.shape[0] - 1
+    prefetch_pointer(y.rows, order[min(i + 2 * AHEAD, last)])
+    k = order[min(i + AHEAD, last)]
+    prefetch_row(y.rows, k)
+    prefetch(y.label, k)
+    prefetch(dual, k)
 
 
 @jit

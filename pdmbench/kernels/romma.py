@@ -56,12 +56,10 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     scale *= c
                     squared = squared * (above + 1.0 - p) / below  # c ‖w‖² + d
                     if scale < SMALLEST_SCALE:
-                        weights *= scale
-                        dual *= scale
+                        _rescale(weights, dual, scale)
                         scale = 1.0
                 else:
-                    weights[:] = 0.0
-                    dual[:] = 0.0
+                    _rescale(weights, dual, 0.0)
                     scale = 1.0
                     step(y, k, 1.0 / q, weights, dual)
                     squared = 1.0 / q
@@ -105,8 +103,7 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     squared += 2.0 * size * g * norm + size * size * q
                     ell = (ell + x) / np.sqrt(1.0 + q * x * x + 2.0 * g * x)
                 else:
-                    weights[:] = 0.0
-                    dual[:] = 0.0
+                    _rescale(weights, dual, 0.0)
                     step(y, k, 1.0, weights, dual)
                     squared = q
                     ell = 1.0 / np.sqrt(q)
@@ -116,3 +113,12 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
             break
     state[0], state[1], state[2] = ell, squared, updates
     return n_kept, presented
+
+
+@jit
+def _rescale(weights, dual, factor):
+    """A call of its own: an array assigned to in the loop above would slow every visit."""
+    for j in range(weights.shape[0]):
+        weights[j] *= factor
+    for k in range(dual.shape[0]):
+        dual[k] *= factor

@@ -43,7 +43,10 @@ def dot8(matrix, k, w, head):
 
 
 def prefetch(array, index):
-    """Hint that ``array[index]`` will be read soon; changes no result."""
+    """Hint that item ``index`` of a flat ``array`` will be read soon.
+
+    Changes no result, and harms nothing beyond the end of the array.
+    """
 
 
 @intrinsic
