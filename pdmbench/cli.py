@@ -207,7 +207,9 @@ def _run_cells(
 ) -> None:
     from pdmbench.bench import environment, runner
     from pdmbench.bench.store import Store
+    from pdmbench.kernels.compilation import forgo_blas
 
+    forgo_blas()
     machine = environment.gather(options.jobs)
     store = Store(results, console.note)
     try:

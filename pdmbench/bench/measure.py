@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,8 @@ from pdmbench.errors import DownloadError, PdmbenchError, SolverUnavailable
 from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Status, TracePoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pdmbench.data import DataSet
+    from pdmbench.kernels.compilation import Compilation
     from pdmbench.problem import MarginProblem
 
 Report = Callable[[str], None]
@@ -58,7 +56,8 @@ def prepare(cell: Cell, report: Report, compilation: Compilation | None = None) 
         When the data cannot be had or are not what they should be.
     """
     from pdmbench.data import load
-    from pdmbench.problem import MarginProblem  # imports numba, which is not loading data
+    from pdmbench.kernels.compilation import Compilation  # imports numba, which is not loading data
+    from pdmbench.problem import MarginProblem
 
     began = time.perf_counter()
     data = load(cell.dataset, cell.positive, report)
@@ -94,57 +93,6 @@ def warm_up(algorithm: str, problem: MarginProblem, compilation: Compilation) ->
 
     with compilation.watched():
         solvers.get(algorithm).warm_up(problem)
-
-
-class Compilation:
-    """Hears of every kernel that is compiled, not of those loaded from numba's cache, and says so.
-
-    Parameters
-    ----------
-    report : callable
-        Receives one line as soon as a kernel is compiled, another when asked for the seconds.
-
-    Attributes
-    ----------
-    seconds : float
-        Spent on compiling since :meth:`settle`.
-    """
-
-    def __init__(self, report: Report) -> None:
-        self._report, self.seconds, self._depth, self._began = report, 0.0, 0, 0.0
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Listen during the block; one process compiles at a time, numba's cache does not stand several."""
-        from filelock import FileLock
-        from numba.core import event
-
-        from pdmbench.data.paths import root
-
-        root().mkdir(parents=True, exist_ok=True)
-        event.Listener.register(Compilation)
-        with FileLock(root() / "compiling.lock"), event.install_listener("numba:compile", self):
-            yield
-
-    def notify(self, event: Any) -> None:
-        """Called by numba at the start and the end of each compilation; they nest."""
-        if event.is_start:
-            if self._depth == 0:
-                self._began = time.perf_counter()
-                if self.seconds == 0.0:
-                    self._report("compiling kernels for data of this kind, once on this machine ...")
-            self._depth += 1
-        else:
-            self._depth -= 1
-            if self._depth == 0:
-                self.seconds += time.perf_counter() - self._began
-
-    def settle(self) -> float:
-        """Seconds spent on compiling since the last call; says them."""
-        seconds, self.seconds = self.seconds, 0.0
-        if seconds > 0:
-            self._report(f"compiled in {seconds:.1f} s")
-        return seconds
 
 
 def blank(cell: Cell, prepared: Prepared | None = None, **values: Any) -> Record:

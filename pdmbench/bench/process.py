@@ -208,6 +208,8 @@ def _forked(connection: Connection, job: Job, prepared: Prepared | None, others:
 
 def _serve(connection: Connection, job: Job | None = None, prepared: Prepared | None = None) -> None:
     """Run one cell and send what comes of it."""
+    from pdmbench.kernels.compilation import Compilation
+
     os.setpgid(0, 0)  # so that everything it starts can be ended with it
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     if job is None:
@@ -219,7 +221,7 @@ def _serve(connection: Connection, job: Job | None = None, prepared: Prepared | 
     def send(kind: str) -> Callable[[Any], None]:
         return lambda value: connection.send((kind, value))
 
-    cell, compilation = job.cell, measure.Compilation(send("note"))
+    cell, compilation = job.cell, Compilation(send("note"))
 
     try:
         if prepared is None:

@@ -176,13 +176,15 @@ class _Run:
     def __init__(
         self, cells: list[Cell], store: Store, machine: dict, options: Options, observer: Observer
     ) -> None:
+        from pdmbench.kernels.compilation import Compilation
+
         self.todo, self.store, self.environment = cells, store, machine
         self.options, self.observer = options, observer
         self.running: dict[CellProcess, _Running] = {}
         self.ended: dict[Cell, Record] = {}
         self.problems: dict[tuple, Prepared | PdmbenchError] = {}
-        self.warm: set[tuple[str, str]] = set()
-        self.compilation = measure.Compilation(observer.report)
+        self.warm: set[tuple] = set()
+        self.compilation = Compilation(observer.report)
         self.warned = False
         self.cores = _cores(options.jobs)
 
@@ -278,7 +280,8 @@ class _Run:
         return record
 
     def _launch(self, cell: Cell, prepared: Prepared, beta: float | None, lock: FileLock | None) -> None:
-        kernels = (cell.algorithm, prepared.data.patterns.layout)
+        rows = prepared.data.patterns.rows
+        kernels = (cell.algorithm, type(rows), *(array.dtype for array in rows))
         try:
             if kernels not in self.warm:
                 measure.warm_up(cell.algorithm, prepared.problem, self.compilation)
