@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +66,7 @@ class Shell:
     def wait_for(self, what: Callable[[], bool], process: subprocess.Popen) -> None:
         """Wait until something is true, or the process has ended."""
         while not what() and process.poll() is None:
-            signal.sigtimedwait([signal.SIGUSR1], 0.01)
+            threading.Event().wait(0.01)
 
 
 @pytest.fixture

@@ -91,6 +91,12 @@ class _Run:
         held = [cell for cell in cells if not self._submit(cell)]
         open_ = {future: cell for cell, future in self.futures.items() if cell in self.locks}
         for future in as_completed(open_, loop=self.client.loop):
+            if future.cancelled():
+                raise UsageError(
+                    "the scheduler is gone",
+                    self.client.scheduler.address,
+                    "start again: what had finished is kept",
+                )
             self._record(open_[future], future)
         if held:
             lock = self.store.claim(asked_of(held[0]), wait=-1)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +32,7 @@ X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, -2.0], [-2.0, -1.0]])
 
 def nap(seconds: float) -> None:
     """Wait without the processor."""
-    signal.sigtimedwait([signal.SIGUSR1], seconds)
+    threading.Event().wait(seconds)
 
 
 def await_end(*processes: psutil.Process) -> None:
