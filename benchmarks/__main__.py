@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 # Before any library that would start threads is imported.
@@ -79,8 +80,9 @@ def kernels_(data_sets, algorithms, yardstick, eps, repeats, core, output, folde
     """Seconds, row products and bytes a second of each solver; against another program's."""
     sources = _sources(data_sets or ("adult", "web", "rcv1like-100k", "covlike", "covlike-dense"), folder)
     report = Report(output, pin(core), repeats)
-    other = Yardstick(yardstick, folder) if yardstick else None
-    kernels.measure(sources, algorithms, eps, repeats, report, other)
+    with tempfile.TemporaryDirectory() as scratch:
+        other = Yardstick(yardstick, Path(scratch)) if yardstick else None
+        kernels.measure(sources, algorithms, eps, repeats, report, other)
 
 
 @cli.command("certified")

@@ -10,15 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from pdmbench.bench import environment, measure
+from pdmbench.kernels.compilation import Compilation
+from pdmbench.problem import MarginProblem
 from pdmbench.report import grid
-
-if TYPE_CHECKING:
-    from pdmbench.problem import MarginProblem
 
 T = TypeVar("T")
 
@@ -128,7 +127,7 @@ def read_bandwidth(passes: int = 7) -> float:
 
 def warm_up(algorithm: str, problem: MarginProblem) -> None:
     """Compile a solver's kernels for the layout of a problem, or load them."""
-    measure.warm_up(algorithm, problem, measure.Compilation(say))
+    measure.warm_up(algorithm, problem, Compilation(say))
 
 
 def say(line: str) -> None:

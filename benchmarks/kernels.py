@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,9 +35,11 @@ def measure(
     rows, runs = [], []
     for source in sources:
         problem = source.problem()
+        if yardstick:
+            yardstick.read(problem)
         for algorithm in algorithms:
             say(f"kernels: {source.name} {algorithm}")
-            results = _pairs(source.name, problem, algorithm, eps, repeats, yardstick)
+            results = _pairs(problem, algorithm, eps, repeats, yardstick)
             for side, measured in results.items():
                 runs += [
                     {"data set": source.name, "algorithm": algorithm, "side": side, **r} for r in measured
@@ -53,7 +56,7 @@ def measure(
 
 
 def _pairs(
-    name: str, problem: MarginProblem, algorithm: str, eps: float, repeats: int, yardstick: Yardstick | None
+    problem: MarginProblem, algorithm: str, eps: float, repeats: int, yardstick: Yardstick | None
 ) -> dict[str, list[dict[str, Any]]]:
     """Alternating runs, ours first; the seed changes from pair to pair."""
     beta = None
@@ -74,13 +77,18 @@ def _pairs(
 
     contenders: dict[str, Callable[[int], dict[str, Any]]] = {"ours": ours}
     if yardstick and yardstick.knows(algorithm):
-        contenders["yardstick"] = lambda seed: yardstick.run(name, problem, algorithm, eps, beta, seed)
+        contenders["yardstick"] = lambda seed: yardstick.run(algorithm, eps, beta, seed)
     return alternate(contenders, repeats)
+
+
+def _ratio(a: float, b: float) -> float:
+    """a/b; ∞ where b is below the resolution of a clock."""
+    return a / b if b else math.inf
 
 
 def _cells(problem: MarginProblem, results: dict[str, list[dict[str, Any]]], bandwidth: float) -> list[str]:
     ours, theirs = results["ours"], results.get("yardstick", [])
-    rate = spread(run["visits"] / run["seconds"] for run in ours)
+    rate = spread(_ratio(run["visits"], run["seconds"]) for run in ours)
     bytes_a_second = rate.median * bytes_per_product(problem.patterns)
     cells = [
         str(spread(run["seconds"] for run in ours)),
@@ -94,6 +102,6 @@ def _cells(problem: MarginProblem, results: dict[str, list[dict[str, Any]]], ban
     return [
         *cells,
         str(spread(run["seconds"] for run in theirs)),
-        number(spread(run["visits"] / run["seconds"] for run in theirs).median / 1e6),
-        str(spread(a["seconds"] / b["seconds"] for a, b in zip(ours, theirs, strict=True))),
+        number(spread(_ratio(run["visits"], run["seconds"]) for run in theirs).median / 1e6),
+        str(spread(_ratio(a["seconds"], b["seconds"]) for a, b in zip(ours, theirs, strict=True))),
     ]

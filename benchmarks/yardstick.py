@@ -35,24 +35,23 @@ class Yardstick:
     def __init__(self, path: Path, folder: Path):
         if not path.is_file():
             raise UsageError("no such file", str(path), "--yardstick names a program or its C++ source")
-        self.folder = folder
         self._program = _compile(path, folder) if path.suffix in _SOURCES else path.resolve()
-        self._files: dict[str, Path] = {}
+        self._file, self._delta = folder / "patterns.svm", 0.0
 
     def knows(self, algorithm: str) -> bool:
         """Whether it has that solver."""
         return algorithm in _NAMES
 
-    def run(
-        self, name: str, problem: MarginProblem, algorithm: str, eps: float, beta: float | None, seed: int
-    ) -> dict[str, float]:
+    def read(self, problem: MarginProblem) -> None:
+        """What the runs that follow are on."""
+        export(problem, self._file)
+        self._delta = problem.delta
+
+    def run(self, algorithm: str, eps: float, beta: float | None, seed: int) -> dict[str, float]:
         """Train once.
 
         Parameters
         ----------
-        name : str
-            The data set's: its file is written once.
-        problem : MarginProblem
         algorithm : str
             As pdmbench calls it.
         eps : float
@@ -65,9 +64,7 @@ class Yardstick:
         dict
             What it printed.
         """
-        if name not in self._files:
-            self._files[name] = export(problem, self.folder / f"{name}.svm")
-        call = [self._program, self._files[name], repr(problem.delta), repr(eps)]
+        call = [self._program, self._file, repr(self._delta), repr(eps)]
         call += [_NAMES[algorithm].format(beta=beta), str(seed + 1)]
         done = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=False)
         if done.returncode:
@@ -76,7 +73,7 @@ class Yardstick:
         return {key: float(value) for key, _, value in pairs}
 
 
-def export(problem: MarginProblem, path: Path) -> Path:
+def export(problem: MarginProblem, path: Path) -> None:
     """Write patterns and ±1 labels as a LIBSVM file with exactly the same numbers."""
 
     def rows():
@@ -85,7 +82,6 @@ def export(problem: MarginProblem, path: Path) -> Path:
             yield Block(problem.labels[block.rows].astype(np.float64), ends, block.indices, block.values)
 
     write_libsvm(path, rows())
-    return path
 
 
 def _compile(source: Path, folder: Path) -> Path:
