@@ -18,6 +18,7 @@ from pdmbench.patterns import ConstantRows, DenseRows, Rows, SparseRows
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.base import Monitor
 
+COPY_FROM = 3 * 2**18  # bytes; patterns that fit in a usual second-level cache are not worth copying
 COPY_LIMIT = 32 * 2**20  # bytes; a larger set is visited in place, so memory does not grow with the data
 
 
@@ -97,6 +98,7 @@ class ActiveSets:
     ):
         self.problem, self.dual, self.visit, self.levels, self.monitor = problem, dual, visit, levels, monitor
         self.row_products = 0
+        self._bytes_per_pattern = _bytes_per_pattern(problem)
         self._kept = [np.empty(problem.m, np.uint32) for _ in range(len(levels) + 1)]
         self._copies = [Copy() for _ in levels]
 
@@ -127,8 +129,9 @@ class ActiveSets:
         self._descend(self.problem.y, self.dual, active, 0)
 
     def _descend(self, y: Reflected, dual: np.ndarray, members: np.ndarray, depth: int) -> None:
-        if _copied_bytes(y.rows, self.problem, len(members)) > COPY_LIMIT:
-            self._rounds(y, dual, members, True, depth)
+        size = self._bytes_per_pattern
+        if len(y.label) * size < COPY_FROM or len(members) * size > COPY_LIMIT:
+            self._rounds(y, dual, members, depth == 0, depth)
             return
         copy, copied_dual, order = self._copies[depth].gather(y, dual, members)
         try:
@@ -152,12 +155,13 @@ class ActiveSets:
             self.monitor.check()
 
 
-def _copied_bytes(rows: Rows, problem: MarginProblem, members: int) -> float:
-    """About what a copy of so many rows takes."""
+def _bytes_per_pattern(problem: MarginProblem) -> float:
+    """About what one pattern takes in memory: its row, pointer, label, q_k and I_k."""
+    rows = problem.patterns.rows
     if isinstance(rows, DenseRows):
-        return members * rows.data.shape[1] * rows.data.itemsize
+        return 24.0 + rows.data.shape[1] * rows.data.itemsize
     entry = rows.indices.itemsize + (rows.data.itemsize if isinstance(rows, SparseRows) else 0)
-    return members * (8.0 + entry * problem.nnz / problem.m)
+    return 32.0 + entry * len(rows.indices) / problem.m
 
 
 class Copy:
@@ -175,15 +179,15 @@ class Copy:
         if isinstance(rows, DenseRows):
             copy: Rows = DenseRows(self._take("data", m, rows.data))
         else:
-            nnz = int((rows.indptr[members + np.uint32(1)] - rows.indptr[members]).sum())
-            indptr, indices = (
-                self._take("indptr", m + 1, rows.indptr),
-                self._take("indices", nnz, rows.indices),
-            )
+            entries = len(rows.indices)
+            if entries > COPY_LIMIT // 8:  # too many to reserve as much
+                entries = int((rows.indptr[members + np.uint32(1)] - rows.indptr[members]).sum())
+            indptr = self._take("indptr", m + 1, rows.indptr)
+            indices = self._take("indices", entries, rows.indices)
             if isinstance(rows, ConstantRows):
                 copy = ConstantRows(indptr, indices, self._take("value", m, rows.value))
             else:
-                copy = SparseRows(indptr, indices, self._take("data", nnz, rows.data))
+                copy = SparseRows(indptr, indices, self._take("data", entries, rows.data))
         copied = Reflected(copy, self._take("label", m, y.label), self._take("q", m, y.q), y.rho, y.delta2)
         copied_dual = self._take("dual", m, dual)
         margins.gather_patterns(y, dual, members, copied, copied_dual)
