@@ -6,6 +6,7 @@ another one: Dask's own doing. Records are written here, by one process.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -55,7 +56,7 @@ def run_cells(
     KeyboardInterrupt
         After the running cells were called off.
     """
-    with _connected(scheduler, observer) as client:
+    with _connected(scheduler, options, observer) as client:
         run = _Run(client, store, options, observer)
         held = list(cells)
         try:
@@ -174,13 +175,16 @@ class _Run:
 
 
 @contextmanager
-def _connected(scheduler: str, observer: Observer) -> Iterator[Client]:
+def _connected(scheduler: str, options: Options, observer: Observer) -> Iterator[Client]:
     try:
         from distributed import Client
     except ModuleNotFoundError:
         raise UsageError(
             "Dask is not installed", "--scheduler", "pip install 'pdmbench[distributed]'"
         ) from None
+    if not options.debug:  # Dask logs a traceback for what is said in one line here
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -286,7 +286,9 @@ class _Run:
             if kernels not in self.warm:
                 measure.warm_up(cell.algorithm, prepared.problem, self.compilation)
                 self.warm.add(kernels)
-        except PdmbenchError as error:
+        except Exception as error:  # a plug-in's may be any
+            if self.options.debug:
+                traceback.print_exc()
             self._end(cell, measure.failure(cell, prepared, error, beta=beta))
             if lock is not None:
                 lock.release()
