@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
+import sys
 from importlib.metadata import entry_points
 
 from pdmbench.errors import UsageError
@@ -44,7 +46,7 @@ ENTRY_POINTS = "pdmbench.solvers"
 
 def names() -> list[str]:
     """Every name :func:`get` knows: the built-in solvers, then the plug-ins in alphabetical order."""
-    return [*BUILT_IN, *sorted(point.name for point in _plug_ins() if point.name not in BUILT_IN)]
+    return [*BUILT_IN, *sorted({point.name for point in _plug_ins()} - set(BUILT_IN))]
 
 
 def get(name: str) -> Solver:
@@ -53,7 +55,8 @@ def get(name: str) -> Solver:
     Parameters
     ----------
     name : str
-        A built-in name, an entry point of the group ``pdmbench.solvers``, or ``module:Class``.
+        A built-in name, an entry point of the group ``pdmbench.solvers``, or ``module:Class`` for a module on
+        the import path or in the working directory.
 
     Returns
     -------
@@ -70,9 +73,11 @@ def get(name: str) -> Solver:
     if plug_in is None and ":" not in name:
         raise unknown(name)
     reference = plug_in.value if plug_in else name
+    if plug_in is None and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         solver = _load(reference)()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(
             f"the solver plug-in cannot be loaded: {type(error).__name__}: {error}", name, f"mend {reference}"
         ) from error
