@@ -13,7 +13,7 @@ from random_problems import LAYOUTS, inseparable, optimum
 from pdmbench import solvers
 from pdmbench.solvers.base import Monitor, Settings
 
-NAMES = ("pdm", "pdm-succ", "pfm", "romma", "naromma", "mpu")
+NAMES = ("pdm", "pdm-succ", "pfm", "romma", "naromma", "mpu", *solvers.GROUPS["perceptrons"])
 
 
 def results() -> dict[str, list]:
@@ -24,7 +24,8 @@ def results() -> dict[str, list]:
         problem = drawn.problem
         beta = 0.8 * optimum(drawn.extended)[0]
         for name in NAMES:
-            settings = Settings(eps=0.2, beta=beta if name == "pfm" else None)
+            eps = 0.6 if name == "alma2" else 0.2  # it takes about 8/(εγ̂)² updates
+            settings = Settings(eps=eps, beta=beta if name == "pfm" else None)
             solution = solvers.get(name).solve(problem, settings, Monitor(max_epochs=1000))
             certificate = problem.certify(solution.weights, solution.dual)
             polished = problem.certify(solution.weights)
