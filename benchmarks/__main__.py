@@ -139,12 +139,11 @@ def publish_(output) -> None:
 @measuring
 @click.pass_context
 def all_(context, data_sets, yardstick, output, **common) -> None:
-    """All measurements, then the tables into the README; --data is for the first two."""
+    """All measurements; --data is for kernels and certified."""
     context.invoke(scaling_, output=output, **common)  # first: its own process must not be bound to a core
     chosen = {"data_sets": data_sets} if data_sets else {}
     context.invoke(kernels_, yardstick=yardstick, output=output, **chosen, **common)
     context.invoke(certified_, output=output, **chosen, **common)
-    context.invoke(publish_, output=output)
 
 
 def _sources(texts, folder: Path) -> list[Source]:
