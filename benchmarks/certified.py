@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks import peers
-from benchmarks.harness import Report, Spread, alternate, say, spread, warm_up
+from benchmarks.harness import Report, Spread, alternate, say, spread, train, warm_up
 from benchmarks.sources import Source
-from pdmbench import solvers
 from pdmbench.problem import MarginProblem
 from pdmbench.report.grid import number
-from pdmbench.solvers.base import Monitor, Settings
+from pdmbench.solvers.base import Settings
 
 ALGORITHMS = ("pdm", "pdm-succ", "mpu", "romma", "cd")
 TOLERANCES = tuple(10.0 ** (1.0 - k / 4.0) for k in range(33))  # 10 … 10⁻⁷, four a decade
@@ -126,14 +125,13 @@ def _optimum(problem: MarginProblem) -> float:
 
 def _ours(problem: MarginProblem, algorithm: str, eps: float) -> Callable[[int], Fit]:
     warm_up(algorithm, problem)
-    solver = solvers.get(algorithm)
 
-    def train(repetition: int) -> Fit:
-        solution = solver.solve(problem, Settings(eps=eps, seed=repetition), Monitor())
+    def fit(repetition: int) -> Fit:
+        solution = train(algorithm, problem, Settings(eps=eps, seed=repetition))
         certificate = solution.certify(problem)
         return Fit(solution.train_seconds, certificate.margin, certificate.accuracy)
 
-    return train
+    return fit
 
 
 def _margin(peer: peers.Peer, tolerance: float) -> float:

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from pdmbench import solvers
 from pdmbench.bench import environment, measure
 from pdmbench.kernels.compilation import Compilation
 from pdmbench.problem import MarginProblem
 from pdmbench.report import grid
+from pdmbench.solvers.base import Monitor, Settings, Solution
 
 T = TypeVar("T")
 
@@ -128,6 +130,18 @@ def read_bandwidth(passes: int = 7) -> float:
 def warm_up(algorithm: str, problem: MarginProblem) -> None:
     """Compile a solver's kernels for the layout of a problem, or load them."""
     measure.warm_up(algorithm, problem, Compilation(say))
+
+
+def train(algorithm: str, problem: MarginProblem, settings: Settings) -> Solution:
+    """Train once with warm kernels: a run in which one was compiled after all does not count."""
+    solver = solvers.get(algorithm)
+    while True:
+        compilation = Compilation(say)
+        with compilation.watched():
+            solution = solver.solve(problem, settings, Monitor())
+        if not compilation.settle():
+            return solution
+        say(f"{algorithm}: compiled while training, so its warm-up misses a kernel; this run is repeated")
 
 
 def say(line: str) -> None:

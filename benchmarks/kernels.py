@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.harness import Report, alternate, read_bandwidth, say, spread, warm_up
+from benchmarks.harness import Report, alternate, read_bandwidth, say, spread, train, warm_up
 from benchmarks.sources import Source, bytes_per_product
 from benchmarks.yardstick import Yardstick
 from pdmbench import solvers
 from pdmbench.problem import MarginProblem
 from pdmbench.report.grid import number
-from pdmbench.solvers.base import Monitor, Settings
+from pdmbench.solvers.base import Settings
 
 ALGORITHMS = ("pdm", "pdm-succ", "pfm", "mpu", "romma", "cd")
 
@@ -63,12 +63,11 @@ def _pairs(
     if algorithm in solvers.TARGET_FROM:
         partner = solvers.TARGET_FROM[algorithm]
         warm_up(partner, problem)
-        beta = solvers.get(partner).solve(problem, Settings(eps=eps), Monitor()).certify(problem).margin
+        beta = train(partner, problem, Settings(eps=eps)).certify(problem).margin
     warm_up(algorithm, problem)
-    solver = solvers.get(algorithm)
 
     def ours(repetition: int) -> dict[str, Any]:
-        solution = solver.solve(problem, Settings(eps=eps, beta=beta, seed=repetition), Monitor())
+        solution = train(algorithm, problem, Settings(eps=eps, beta=beta, seed=repetition))
         certificate = solution.certify(problem)
         return {
             "seconds": solution.train_seconds, "visits": solution.row_products, "updates": solution.updates,

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import generate
-from benchmarks.harness import Report, alternate, pin, power_law, say, spread, warm_up
+from benchmarks.harness import Report, alternate, pin, power_law, say, spread, train, warm_up
 from benchmarks.sources import Source
 from pdmbench import data
 from pdmbench.bench import memory
 from pdmbench.report.grid import number
+from pdmbench.solvers.base import Settings
 
 ALGORITHMS = ("pdm", "pdm-succ", "mpu", "cd")
 ROWS = (50_000, 100_000, 200_000, 400_000, 800_000)
@@ -160,15 +161,12 @@ def run_apart(case: Case, seed: int, core: int | None) -> dict[str, Any]:
 
 def _child(connection: Any, case: Case, seed: int, core: int | None) -> None:
     """Import and compile everything, say how much memory that took, then load, train and certify."""
-    from pdmbench import solvers
-    from pdmbench.solvers.base import Monitor, Settings
-
     if core is not None:
         pin(core)
     warm_up(case.algorithm, case.source.problem(m=8))
     connection.send(memory.own(os.getpid()) or 0.0)
     problem = case.source.problem(case.m)
-    solution = solvers.get(case.algorithm).solve(problem, Settings(eps=case.eps, seed=seed), Monitor())
+    solution = train(case.algorithm, problem, Settings(eps=case.eps, seed=seed))
     certificate = solution.certify(problem)
     connection.send(
         {

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from benchmarks import certified, publish, sources, yardstick
 from benchmarks.__main__ import cli
 from benchmarks.generate import Documents, write_libsvm
-from benchmarks.harness import Report, alternate, pin, power_law, spread
+from benchmarks.harness import Report, alternate, pin, power_law, spread, train
 from benchmarks.peers import LiblinearDual, installed
 from pdmbench import data
 from pdmbench.errors import UsageError
@@ -61,6 +61,26 @@ def test_contenders_take_turns():
     contenders = {name: lambda k, name=name: order.append((name, k)) or k for name in "ab"}
     assert alternate(contenders, 3) == {"a": [0, 1, 2], "b": [0, 1, 2]}
     assert order == [("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+
+
+def test_a_run_in_which_a_kernel_was_compiled_is_repeated(monkeypatch, capsys):
+    from numba.core import event
+
+    from pdmbench import solvers
+
+    class Cold:
+        runs = 0
+
+        def solve(self, problem, settings, monitor):
+            Cold.runs += 1
+            if Cold.runs == 1:
+                with event.trigger_event("numba:compile"):
+                    pass
+            return Cold.runs
+
+    monkeypatch.setattr(solvers, "get", lambda name: Cold())
+    assert train("cold", None, None) == 2
+    assert "its warm-up misses a kernel" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system binds no process to a core")
