@@ -365,9 +365,8 @@ class TestPartialFit:
 class TestScikitLearnsTools:
     def test_grid_search_in_a_pipeline(self, name):
         x, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        steps = make_pipeline(StandardScaler(), classifier(name, random_state=0)).set_output(
-            transform="pandas"
-        )
+        last = classifier(name, max_iter=10_000, random_state=0)
+        steps = make_pipeline(StandardScaler(), last).set_output(transform="pandas")
         grid = {f"{steps.steps[-1][0]}__delta": [0.5, 2.0]}
         search = GridSearchCV(steps, grid, cv=3).fit(x, y)
         assert search.best_score_ > 0.95
