@@ -39,6 +39,11 @@ def svm_lines(m: int, seed: int = 0) -> str:
     return "\n".join(lines) + "\n"
 
 
+def results(records: list[Record]) -> set[Record]:
+    """Records up to times and the machine."""
+    return {replace(record, **dict.fromkeys(MEASURED)) for record in records}
+
+
 class Shell:
     """A folder to work in and a way to call pdmbench there."""
 
@@ -85,20 +90,41 @@ def ran(tmp_path_factory) -> tuple[Shell, str]:
     return shell, out
 
 
+EXPERIMENT = """
+    algorithms = ["pdm", "pfm", "mpu"]
+    seeds = [0, 1]
+    time_limit = 60
+    [[rows]]
+    dataset = "a.svm"
+    delta = 1
+    [[rows]]
+    dataset = "b.svm"
+    delta = 0.5
+"""
+
+
+def write_experiment(folder: Path) -> Path:
+    """Two data sets of our own, two seeds, three solvers."""
+    (folder / "a.svm").write_text(svm_lines(60))
+    (folder / "b.svm").write_text(svm_lines(40, seed=1))
+    (folder / "own.toml").write_text(EXPERIMENT)
+    return folder / "own.toml"
+
+
 @pytest.fixture
 def experiment(shell) -> Path:
-    """Two data sets of our own, two seeds, four solvers."""
-    (shell.folder / "b.svm").write_text(svm_lines(40, seed=1))
-    (shell.folder / "own.toml").write_text(
-        'algorithms = ["pdm", "pfm", "mpu"]\nseeds = [0, 1]\ntime_limit = 60\n'
-        '[[rows]]\ndataset = "a.svm"\ndelta = 1\n[[rows]]\ndataset = "b.svm"\ndelta = 0.5\n'
-    )
-    return shell.folder / "own.toml"
+    """An experiment file where the shell is."""
+    return write_experiment(shell.folder)
 
 
-def results(records: list[Record]) -> set[Record]:
-    """Records up to times and the machine."""
-    return {replace(record, **dict.fromkeys(MEASURED)) for record in records}
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> set[Record]:
+    """What the experiment gives, up to times."""
+    shell = Shell(tmp_path_factory.mktemp("undisturbed"), tmp_path_factory.mktemp("cache"))
+    write_experiment(shell.folder)
+    shell("reproduce", "-c", "own.toml")
+    assert len(shell.store.records()) == 12
+    return results(shell.store.records())
 
 
 def test_version(shell):
@@ -278,8 +304,6 @@ def test_reproduce_does_what_is_missing(shell, experiment):
     assert "Table 1" in out
     shell("reproduce", "-c", "own.toml")
     assert len(shell.store.records()) == 12
-    shell("reproduce", "-c", "own.toml")
-    assert len(shell.store.records()) == 12
     shell("reproduce", "-c", "own.toml", "--force", "--only", "a.svm/mpu")
     assert len(shell.store.records()) == 14
     _, error = shell("reproduce", "-c", "own.toml", "--only", "c.svm", exits=2)
@@ -332,32 +356,29 @@ def test_ctrl_c_stops_the_cell_keeps_the_rest_and_resumes(shell, experiment):
     assert "to run (was interrupted" in plan
 
 
-def test_killed_at_any_moment_the_records_end_up_the_same(shell, experiment):
-    shell("reproduce", "-c", "own.toml", "--results", "whole")
+def test_killed_at_any_moment_the_records_end_up_the_same(shell, experiment, undisturbed):
     for count in range(5):
         process = shell.start("reproduce", "-c", "own.toml")
         shell.wait_for(lambda count=count: len(shell.store.records()) > 2 * count, process)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
     shell("reproduce", "-c", "own.toml")
-    whole = Store(shell.folder / "whole").records()
-    assert len(shell.store.records()) == len(whole) == 12
-    assert results(shell.store.records()) == results(whole)
+    assert len(shell.store.records()) == 12
+    assert results(shell.store.records()) == undisturbed
 
 
-def test_two_at_once_share_the_work(shell, experiment):
+def test_two_at_once_share_the_work(shell, experiment, undisturbed):
     processes = [shell.start("reproduce", "-c", "own.toml") for _ in range(2)]
     for process in processes:
         _, error = process.communicate()
         assert process.returncode == 0, error
-    records = shell.store.records()
-    assert len(records) == len({record.identity for record in records}) == 12
+    assert len(shell.store.records()) == 12
+    assert results(shell.store.records()) == undisturbed
 
 
-def test_jobs_give_the_same_records(shell, experiment):
-    shell("reproduce", "-c", "own.toml", "--results", "one")
+def test_jobs_give_the_same_records(shell, experiment, undisturbed):
     out, _ = shell("reproduce", "-c", "own.toml", "--jobs", "2")
-    assert results(shell.store.records()) == results(Store(shell.folder / "one").records())
+    assert results(shell.store.records()) == undisturbed
     assert "2 cells" in out
 
 

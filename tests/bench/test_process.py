@@ -56,10 +56,3 @@ def test_a_new_interpreter_is_ended_at_its_limit(cell):
     pid = int((Path(cell.dataset).parent / "running").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-
-
-def test_a_new_interpreter_says_what_failed(cell):
-    outcome = run(replace(cell, algorithm="solvers_for_workers:Crashes"), fork=False)
-    assert (outcome.record.status, outcome.record.error) == (
-        Status.FAILED, "ZeroDivisionError: division by zero",
-    )  # fmt: skip
