@@ -197,6 +197,7 @@ def reproduce(
             click.echo(f"{cell.dataset:<18} {cell.algorithm:<12} {cell.seed:>4}  {state_of_it}")
         return 0
     console = Console(len(cells), quiet=quiet)
+    console.note(f"{experiment.title}: {len(cells)} cells")
     _run_cells(cells, console, results, Options(resume=not force, jobs=jobs, debug=state.debug), scheduler)
     click.echo("\n" + tables.render(tables.build_all(console.records), "text"), nl=False)
     return int(console.failed)

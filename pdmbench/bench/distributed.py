@@ -22,7 +22,7 @@ from pdmbench.bench import environment, measure
 from pdmbench.bench.plan import Cell
 from pdmbench.bench.process import POLL_SECONDS, CellProcess, Job, Outcome
 from pdmbench.bench.record import Record
-from pdmbench.bench.runner import Observer, Options, asked_of, finished
+from pdmbench.bench.runner import Observer, Options, asked_of, described, finished
 from pdmbench.bench.store import Store
 from pdmbench.errors import PdmbenchError, UsageError
 from pdmbench.solvers.base import Status
@@ -107,6 +107,15 @@ class _Run:
 
     def _submit(self, cell: Cell) -> bool:
         """Send a cell to the cluster; False when another process has it or what it needs."""
+        try:
+            return self._send(cell)
+        except PdmbenchError as error:
+            known = described(cell)
+            named = {"dataset": known.dataset, "delta": known.delta} if known else {}
+            self._keep(Outcome(measure.failure(cell, None, error, **named)))
+            return True
+
+    def _send(self, cell: Cell) -> bool:
         if cell in self.futures:
             return True
         asked = asked_of(cell)
@@ -120,6 +129,8 @@ class _Run:
                 beta = measure.target(known)
             elif not self._submit(needed):
                 return False
+            elif needed not in self.futures:  # finished by another process just now
+                return self._send(cell)
             else:
                 partner = self.futures[needed]
         lock = self.store.claim(asked)
@@ -152,21 +163,23 @@ class _Run:
         error = future.exception()
         if error is not None:  # nothing the cell could do: its process is apart
             asked = asked_of(cell)
-            record = measure.failure(cell, None, error, dataset=asked.dataset, delta=asked.delta)
-            answer = Answer(Outcome(record), {}, "")
+            failed = measure.failure(cell, None, error, dataset=asked.dataset, delta=asked.delta)
+            self._keep(Outcome(failed))
         else:
             answer = future.result()
-        for note in answer.notes:
-            self.observer.report(f"{answer.address}: {note}")
-        record = replace(answer.outcome.record, jobs=self._neighbours(answer.address))
-        if answer.environment:
-            described = {**answer.environment, "jobs": record.jobs}
-            record = replace(record, environment=self.store.write_environment(described))
-        if answer.outcome.trace:
-            self.store.write_trace(record.cell_key(), answer.outcome.trace)
-        self.store.append(record)
+            for note in answer.notes:
+                self.observer.report(f"{answer.address}: {note}")
+            jobs = self._neighbours(answer.address)
+            key = self.store.write_environment({**answer.environment, "jobs": jobs})
+            record = replace(answer.outcome.record, jobs=jobs, environment=key)
+            self._keep(Outcome(record, answer.outcome.trace))
         self.locks.pop(cell).release()
-        self.observer.on_record(record, answer.outcome.trace)
+
+    def _keep(self, outcome: Outcome) -> None:
+        if outcome.trace:
+            self.store.write_trace(outcome.record.cell_key(), outcome.trace)
+        self.store.append(outcome.record)
+        self.observer.on_record(outcome.record, outcome.trace)
 
     def _neighbours(self, address: str) -> int:
         """Workers on the machine of one of them, which may all have had a cell."""

@@ -188,7 +188,7 @@ def measure(
     monitor = Clock(**{k: v for k, v in limits.items() if v is not None}, on_epoch=on_epoch)
     settings = Settings(eps=cell.eps, eta=cell.eta, beta=beta, seed=cell.seed)
     solution = solvers.get(cell.algorithm).solve(prepared.problem, settings, monitor)
-    certificate = prepared.problem.certify(solution.weights, solution.dual)
+    certificate = solution.certify(prepared.problem)
     polished = certificate if solution.dual is None else prepared.problem.certify(solution.weights)
     return replace(
         record,

@@ -96,7 +96,6 @@ CHECKS: dict[str, schema.Reader] = {
 class Experiment:
     """An experiment file: cells in the order of its rows, seeds and algorithms."""
 
-    name: str
     title: str
     cells: tuple[Cell, ...] = field(repr=False)
 
@@ -156,7 +155,7 @@ def load_experiment(name_or_path: str) -> Experiment:
         if "dataset" not in row:
             raise UsageError("the key dataset is missing", where)
         cells += _row_cells({**content, **row}, path.parent, where)
-    return Experiment(name=path.stem, title=title, cells=tuple(cells))
+    return Experiment(title=title, cells=tuple(cells))
 
 
 def experiments() -> list[str]:
