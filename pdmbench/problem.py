@@ -10,7 +10,7 @@ import numpy as np
 from pdmbench.errors import UsageError
 from pdmbench.kernels import margins
 from pdmbench.kernels.margins import Reflected
-from pdmbench.patterns import BIAS, HEAD, ConstantRows, DenseRows, Patterns, Rows, weight_slots
+from pdmbench.patterns import BIAS, HEAD, ConstantRows, DenseRows, Patterns, Rows, aligned, weight_slots
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,9 @@ class MarginProblem:
 
     def zero_weights(self) -> np.ndarray:
         """A weight vector ā = 0 laid out for the kernels (:mod:`pdmbench.patterns`)."""
-        return np.zeros(weight_slots(self.n))
+        slots = aligned(weight_slots(self.n), np.float64)
+        slots[:] = 0.0
+        return slots
 
     def augmented(self, slots: np.ndarray) -> np.ndarray:
         """The kernels' weight vector as ā of shape (n + 1,), the bias component last."""

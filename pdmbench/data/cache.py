@@ -25,7 +25,7 @@ from pdmbench.data.writer import Packed
 from pdmbench.errors import DataError
 from pdmbench.patterns import LAYOUTS, Patterns
 
-VERSION = 3
+VERSION = 4
 _MAGIC = "pdmbench patterns"
 
 

@@ -8,6 +8,7 @@ from pdmbench.kernels import jit
 from pdmbench.kernels.margins import fetch_ahead, product, step
 
 SMALLEST_SCALE = 1e-100  # folded into the vector below this, long before it underflows
+LARGEST_SQUARE = 1e200  # of NAROMMA's vector, which is brought back to length 1 beyond
 
 
 @jit
@@ -23,8 +24,9 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
         As in :func:`pdmbench.kernels.pdm.sweep`; the patterns that ask for an update are kept.
     eps : float
         ε.
-    state : ndarray of shape (3,)
-        s, ‖w‖² and the number of updates, in and out.
+    state : ndarray of shape (4,)
+        s, ‖w‖² and the number of updates, in and out; out: the factor by which v was rescaled on the way, to
+        be applied to the dual coefficients that are not in ``dual`` (those outside a copied active set).
     weights, dual : ndarray
         v̄ and its dual coefficients, in and out.
 
@@ -33,7 +35,7 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     n_kept, presented : int
         Patterns that asked for an update in the last round, and patterns presented in all rounds.
     """
-    scale, squared, updates = state[0], state[1], state[2]
+    scale, squared, updates, factor = state[0], state[1], state[2], 1.0
     presented = 0
     for _ in range(rounds):
         n_kept = 0
@@ -57,9 +59,11 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     squared = squared * (above + 1.0 - p) / below  # c ‖w‖² + d
                     if scale < SMALLEST_SCALE:
                         _rescale(weights, dual, scale)
+                        factor *= scale
                         scale = 1.0
                 else:
                     _rescale(weights, dual, 0.0)
+                    factor = 0.0
                     scale = 1.0
                     step(y, k, 1.0 / q, weights, dual)
                     squared = 1.0 / q
@@ -67,7 +71,7 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
         presented += order.shape[0]
         if n_kept == 0:
             break
-    state[0], state[1], state[2] = scale, squared, updates
+    state[0], state[1], state[2], state[3] = scale, squared, updates, factor
     return n_kept, presented
 
 
@@ -78,9 +82,10 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     1/ℓ̂ is the upper bound on γ_d that the maximum-cosine framework carries along; each update moves w to
     the vector of largest cosine in the span of w and y_k.
 
-    Parameters and return values are those of :func:`sweep_romma`, with ``state`` = ℓ̂, ‖w‖², updates.
+    Parameters and return values are those of :func:`sweep_romma`, with ``state`` = ℓ̂, ‖w‖², updates
+    and the factor.
     """
-    ell, squared, updates = state[0], state[1], state[2]
+    ell, squared, updates, factor = state[0], state[1], state[2], 1.0
     presented = 0
     for _ in range(rounds):
         n_kept = 0
@@ -102,8 +107,14 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     step(y, k, size, weights, dual)
                     squared += 2.0 * size * g * norm + size * size * q
                     ell = (ell + x) / np.sqrt(1.0 + q * x * x + 2.0 * g * x)
+                    if squared > LARGEST_SQUARE:
+                        shrink = 1.0 / np.sqrt(squared)
+                        _rescale(weights, dual, shrink)
+                        factor *= shrink
+                        squared = 1.0
                 else:
                     _rescale(weights, dual, 0.0)
+                    factor = 0.0
                     step(y, k, 1.0, weights, dual)
                     squared = q
                     ell = 1.0 / np.sqrt(q)
@@ -111,7 +122,7 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
         presented += order.shape[0]
         if n_kept == 0:
             break
-    state[0], state[1], state[2] = ell, squared, updates
+    state[0], state[1], state[2], state[3] = ell, squared, updates, factor
     return n_kept, presented
 
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from pdmbench.kernels import margins
 from pdmbench.kernels.margins import Reflected
-from pdmbench.patterns import ConstantRows, DenseRows, Rows, SparseRows
+from pdmbench.patterns import ConstantRows, DenseRows, Rows, SparseRows, aligned
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.base import Monitor
 
-COPY_FROM = 3 * 2**18  # bytes; patterns that fit in a usual second-level cache are not worth copying
+COPY_FROM = 2**19  # bytes; patterns that fit in a usual second-level cache are not worth copying
+COPY_DEPTH = 2  # the third set is a small part of the second, already together
 COPY_LIMIT = 32 * 2**20  # bytes; a larger set is visited in place, so memory does not grow with the data
 
 
@@ -130,8 +131,9 @@ class ActiveSets:
 
     def _descend(self, y: Reflected, dual: np.ndarray, members: np.ndarray, depth: int) -> None:
         size = self._bytes_per_pattern
-        if len(y.label) * size < COPY_FROM or len(members) * size > COPY_LIMIT:
-            self._rounds(y, dual, members, depth == 0, depth)
+        near = depth >= COPY_DEPTH or len(y.label) * size < COPY_FROM
+        if near or len(members) * size > COPY_LIMIT:
+            self._rounds(y, dual, members, not near, depth)
             return
         copy, copied_dual, order = self._copies[depth].gather(y, dual, members)
         try:
@@ -199,6 +201,5 @@ class Copy:
     def _take(self, name: str, length: int, like: np.ndarray) -> np.ndarray:
         buffer = self._buffers.get(name)
         if buffer is None or len(buffer) < length:
-            shape = (length + length // 4, *like.shape[1:])
-            buffer = self._buffers[name] = np.empty(shape, like.dtype)
+            buffer = self._buffers[name] = aligned((length + length // 4, *like.shape[1:]), like.dtype)
         return buffer[:length]

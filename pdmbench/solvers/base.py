@@ -227,8 +227,11 @@ class KernelSolver(Solver):
 
     def warm_up(self, problem: MarginProblem) -> None:
         """Train on the first patterns of ``problem``: the same types, hence the same compiled kernels."""
+        from pdmbench.solvers.active_sets import Copy
+
         few = problem.miniature()
         reachable = 1e-3 * float(np.sqrt(few.q.min()))
-        solution = self.solve(few, Settings(eps=0.5, beta=reachable), Monitor(max_epochs=2))
+        solution = self.solve(few, Settings(beta=reachable), Monitor(max_epochs=2))
+        Copy().gather(few.y, np.zeros(few.m), np.arange(few.m, dtype=np.uint32))  # what large sets need
         solution.certify(few)
         few.certify(solution.weights)

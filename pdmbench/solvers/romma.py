@@ -33,10 +33,15 @@ class ROMMA(KernelSolver):
             squared = margins.squared_norm(weights, dual, problem.y.delta2)
             state = self._continue(settings.start.total, squared)
 
-        def visit(y, order, rounds, scattered, cut, dual, kept):
+        rescaled = 1.0  # of v, while only a copied active set's dual coefficients were at hand
+
+        def visit(y, order, rounds, scattered, cut, at_hand, kept):
+            nonlocal rescaled
             n_kept, presented = self._sweep(
-                y, order, rounds, scattered, settings.eps, state, weights, dual, kept
+                y, order, rounds, scattered, settings.eps, state, weights, at_hand, kept
             )
+            if at_hand is not dual:
+                rescaled *= state[3]
             return n_kept, n_kept, presented
 
         sets = ActiveSets(problem, dual, visit, LEVELS, monitor)
@@ -49,6 +54,9 @@ class ROMMA(KernelSolver):
                 if not n_updated:
                     break
                 sets.nested_rounds(updated)
+                if rescaled != 1.0:
+                    _rescale_others(dual, updated, rescaled)
+                    rescaled = 1.0
                 order.draw()
         except BudgetExhausted as end:
             status = end.status
@@ -61,12 +69,12 @@ class ROMMA(KernelSolver):
         """w = y_k/q_k for the first pattern seen, as scale, ‖w‖², updates."""
         dual[first] = 1.0 / problem.q[first]
         margins.combine(problem.y, dual, weights)
-        return np.array([1.0, dual[first], 1.0])
+        return np.array([1.0, dual[first], 1.0, 1.0])
 
     @staticmethod
     def _continue(total, squared):
         """w = a Σ I_k/‖a‖²: then ‖w‖ = Σ I_k/‖a‖ ≤ 1/γ_d, and a vector of ROMMA's own stays as it is."""
-        return np.array([total / squared, total**2 / squared, 0.0])
+        return np.array([total / squared, total**2 / squared, 0.0, 1.0])
 
     @staticmethod
     def _sweep(*arguments):
@@ -83,6 +91,13 @@ class ROMMA(KernelSolver):
         return state[0] * problem.augmented(weights), state[0] * dual
 
 
+def _rescale_others(dual: np.ndarray, members: np.ndarray, factor: float) -> None:
+    """Multiply the dual coefficients of the patterns that are not ``members``."""
+    others = np.ones(len(dual), bool)
+    others[members] = False
+    dual[others] *= factor
+
+
 class NAROMMA(ROMMA):
     """NAROMMA: fed the same patterns in the same order its direction equals aggressive ROMMA's.
 
@@ -97,12 +112,12 @@ class NAROMMA(ROMMA):
         norm = float(np.sqrt(problem.q[first]))
         dual[first] = 1.0 / norm
         margins.combine(problem.y, dual, weights)
-        return np.array([1.0 / norm, 1.0, 1.0])
+        return np.array([1.0 / norm, 1.0, 1.0, 1.0])
 
     @staticmethod
     def _continue(total, squared):
         """ℓ̂ = Σ I_k/‖a‖."""
-        return np.array([total / np.sqrt(squared), squared, 0.0])
+        return np.array([total / np.sqrt(squared), squared, 0.0, 1.0])
 
     @staticmethod
     def _sweep(*arguments):

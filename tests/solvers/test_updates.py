@@ -14,7 +14,7 @@ from random_problems import LAYOUTS, Sample, inseparable, optimum, sample, separ
 from pdmbench import solvers
 from pdmbench.kernels import mpu, pdm, pfm, romma
 from pdmbench.solvers import active_sets
-from pdmbench.solvers.base import Monitor, Settings, Solution, Status
+from pdmbench.solvers.base import Monitor, Settings, Solution, Start, Status
 
 NAMES = ("pdm", "pdm-succ", "pfm", "romma", "naromma", "mpu")
 INTEGER_STEPS = ("pdm", "pdm-succ", "pfm", "mpu")
@@ -153,7 +153,7 @@ class TestROMMA:
             romma.sweep_romma(y, order, 1, False, eps, *arrays)
 
         q = drawn.problem.q[first]
-        presenter = Presenter(drawn, sweep, [1.0, 1 / q, 1.0])  # s, ‖w‖², updates
+        presenter = Presenter(drawn, sweep, [1.0, 1 / q, 1.0, 1.0])  # s, ‖w‖², updates, factor
         presenter.start(first, 1 / q)
         return presenter
 
@@ -172,7 +172,7 @@ class TestROMMA:
         order = list(order_of(drawn.problem.m, seed, 12))
         ours = self.presenter(drawn, eps, order[0])
         norm = np.sqrt(drawn.problem.q[order[0]])
-        theirs = Presenter(drawn, sweep, [1 / norm, 1.0, 1.0])  # ℓ̂, ‖w‖², updates
+        theirs = Presenter(drawn, sweep, [1 / norm, 1.0, 1.0, 1.0])  # ℓ̂, ‖w‖², updates, factor
         theirs.start(order[0], 1 / norm)
         for k in order:
             assert self.present(ours, k) == self.present(theirs, k)
@@ -215,14 +215,32 @@ class TestROMMA:
             assert np.allclose(tiny.state[0] * tiny.a, w, rtol=0, atol=1e-12 * np.linalg.norm(w))
         assert tiny.state[0] > 1e90 * romma.SMALLEST_SCALE
 
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_folding_within_a_copied_set_reaches_every_dual_coefficient(self, layout, monkeypatch):
+        """ā = Σ I_k ȳ_k holds wherever the scale falls below its limit: here, at every place in turn."""
+        monkeypatch.setattr(active_sets, "COPY_FROM", 0)
+        drawn = inseparable(3, layout, 0.3, m=40)
+        problem = drawn.problem
+        begun = solvers.get("romma").solve(problem, Settings(eps=0.3), Monitor(max_epochs=1))
+        squared = vector(drawn, begun.weights, begun.dual) @ vector(drawn, begun.weights, begun.dual)
+        for above in np.geomspace(1.0, 30.0, 40):
+            # solvers.romma starts at the scale Σ I_k / ‖a‖²: a little above the limit.
+            large = begun.dual.sum() / squared / (above * romma.SMALLEST_SCALE)
+            start = Start(large * begun.weights, large * begun.dual, large * begun.dual.sum())
+            solution = solvers.get("romma").solve(
+                problem, Settings(eps=0.02, start=start), Monitor(max_epochs=4)
+            )
+            rebuilt = solution.dual @ drawn.extended[:, : problem.n + 1]
+            assert np.allclose(solution.weights, rebuilt, rtol=0, atol=1e-9 * np.linalg.norm(rebuilt))
+
 
 # A kernel, its parameters, and where it begins: at so much of the first pattern (q = ‖y‖²), in which state.
 SWEEPS = {
     "pdm": (pdm.sweep, (0.05, True, 1.0), lambda q: (0.0, [0.0, 0.0])),
     "pfm": (pfm.sweep, (0.02, 1.0), lambda q: (0.0, [0.0, 0.0])),
     "mpu": (mpu.sweep, (50.0, 55.0, np.nan), lambda q: (0.0, [0.0, 0.0, 0.0, 0.0])),
-    "romma": (romma.sweep_romma, (0.05,), lambda q: (1 / q, [1.0, 1 / q, 1.0])),
-    "naromma": (romma.sweep_naromma, (0.05,), lambda q: (1 / np.sqrt(q), [1 / np.sqrt(q), 1.0, 1.0])),
+    "romma": (romma.sweep_romma, (0.05,), lambda q: (1 / q, [1.0, 1 / q, 1.0, 1.0])),
+    "naromma": (romma.sweep_naromma, (0.05,), lambda q: (1 / np.sqrt(q), [1 / np.sqrt(q), 1.0, 1.0, 1.0])),
 }
 
 
