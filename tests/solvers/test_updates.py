@@ -221,11 +221,11 @@ class TestROMMA:
         monkeypatch.setattr(active_sets, "COPY_FROM", 0)
         drawn = inseparable(3, layout, 0.3, m=40)
         problem = drawn.problem
-        begun = solvers.get("romma").solve(problem, Settings(eps=0.3), Monitor(max_epochs=1))
-        squared = vector(drawn, begun.weights, begun.dual) @ vector(drawn, begun.weights, begun.dual)
-        for above in np.geomspace(1.0, 30.0, 40):
-            # solvers.romma starts at the scale Σ I_k / ‖a‖²: a little above the limit.
-            large = begun.dual.sum() / squared / (above * romma.SMALLEST_SCALE)
+        begun = solvers.get("romma").solve(problem, Settings(eps=0.02), Monitor(max_epochs=3))
+        a = vector(drawn, begun.weights, begun.dual)
+        for above in np.geomspace(1.0, 1.2, 60):
+            # The run starts at the scale Σ I_k / ‖a‖², here a little above the limit, and loses some.
+            large = begun.dual.sum() / (a @ a) / (above * romma.SMALLEST_SCALE)
             start = Start(large * begun.weights, large * begun.dual, large * begun.dual.sum())
             solution = solvers.get("romma").solve(
                 problem, Settings(eps=0.02, start=start), Monitor(max_epochs=4)

@@ -58,6 +58,8 @@ def parse(text: Text) -> Block:
         try:
             parsed = parse_line(content[position:stop])
         except Fault as wrong:
+            if unsorted:
+                _find_fault(text)  # an index may occur twice further up
             raise fault(text, position, wrong) from None
         if parsed:
             labels[row], found, numbers = parsed
