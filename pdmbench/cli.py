@@ -21,6 +21,7 @@ from pdmbench.cli_parts import (
     jobs_option,
     quiet_option,
     results_option,
+    solver_option,
 )
 
 if TYPE_CHECKING:
@@ -94,11 +95,10 @@ def cli() -> None:
     "-a",
     "algorithms",
     multiple=True,
-    default=["all"],
-    show_default=True,
     shell_complete=complete_algorithm,
-    help="A solver or a group: table1, table2, all. Repeatable.",
+    help="A solver or a group: table1, table2, all. Repeatable.  [default: all, unless --solver is given]",
 )
+@solver_option
 @click.option("--eps", "-e", type=float, default=0.01, show_default=True, help="Accuracy ε.")
 @click.option("--eta", type=float, default=8.0, show_default=True, help="Factor η of successive runs.")
 @click.option("--beta", type=float, help="PFM's target margin β.  [default: the margin of pdm or pdm-succ]")
@@ -133,8 +133,9 @@ def cli() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Records as JSON Lines on stdout, nothing else.")
 @click.pass_obj
 def run(
-    state: State, dataset: str, algorithms: tuple[str, ...], beta: float | None, seed: int, repeats: int,
-    trace: IO[str] | None, as_json: bool, results: str, jobs: int, quiet: bool, **settings: Any,
+    state: State, dataset: str, algorithms: tuple[str, ...], own: tuple[str, ...], beta: float | None,
+    seed: int, repeats: int, trace: IO[str] | None, as_json: bool, results: str, jobs: int, quiet: bool,
+    **settings: Any,
 ) -> int:  # fmt: skip
     """Run solvers on one data set; print a row and append a record as each ends."""
     from pdmbench import solvers
@@ -143,7 +144,7 @@ def run(
     from pdmbench.console import Console
     from pdmbench.errors import UsageError
 
-    names = solvers.expand(algorithms)
+    names = solvers.expand([*algorithms, *own] or ["all"])
     if beta is not None and not set(names) & set(solvers.TARGET_FROM):
         raise UsageError("--beta is for pfm alone", fix="leave it out or add -a pfm")
     cells = [

@@ -48,6 +48,13 @@ def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         state.debug = state.debug or value
 
 
+def _references(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    for reference in given:
+        if not all(reference.partition(":")):
+            raise click.BadParameter(f"{reference!r} is not of the form module:Class; -a takes names")
+    return given
+
+
 def _completion(names: Callable[[], Iterable[str]], files: bool) -> Callable:
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
@@ -81,6 +88,10 @@ complete_experiment = _completion(_experiments, files=True)
 debug_option = click.option(
     "--debug", is_flag=True, expose_value=False, callback=_debug, help="Show the traceback of an error."
 )
+solver_option = click.option(
+    "--solver", "own", multiple=True, metavar="MODULE:CLASS", callback=_references,
+    help="A solver of your own, from a module here or on the import path. Repeatable.",
+)  # fmt: skip
 results_option = click.option(
     "--results", type=click.Path(file_okay=False), default="results", show_default=True,
     help="Folder of the records.",

@@ -198,3 +198,18 @@ class TestRun:
         (record,) = map(json.loads, process.stdout.splitlines())
         assert (record["algorithm"], record["status"]) == ("beside:Mine", "converged")
         assert "beside:Mine" in pdmbench("table", "all").stdout
+
+    def test_a_module_named_as_a_solver(self, pdmbench, tmp_path):
+        """--solver stands beside -a; alone, nothing else runs."""
+        (tmp_path / "beside.py").write_text("from mine import Mine\n")
+        alone = pdmbench("run", "-d", "breast-cancer", "--solver", "beside:Mine", "--json")
+        assert alone.returncode == 0, alone.stderr
+        assert [json.loads(line)["algorithm"] for line in alone.stdout.splitlines()] == ["beside:Mine"]
+        both = pdmbench("run", "-d", "breast-cancer", "-a", "cd", "--solver", "beside:Mine", "--json")
+        assert [json.loads(line)["algorithm"] for line in both.stdout.splitlines()] == ["cd", "beside:Mine"]
+
+    @pytest.mark.parametrize("reference", ["mine", "mine:", ":Mine"])
+    def test_solver_takes_a_module_and_a_class(self, pdmbench, reference):
+        process = pdmbench("run", "-d", "breast-cancer", "--solver", reference)
+        assert process.returncode == 2
+        assert f"'--solver': '{reference}' is not of the form module:Class" in process.stderr
