@@ -31,7 +31,7 @@ class Reflected(NamedTuple):
 @inlined
 def augmented_product(y, k, weights):
     """ā·ȳ_k."""
-    return y.label[k] * (dot(y.rows, k, weights) + y.rho * weights[BIAS])
+    return dot(y.rows, k, weights, y.label[k]) + y.label[k] * y.rho * weights[BIAS]
 
 
 @inlined
@@ -44,8 +44,8 @@ def augmented_step(y, k, size, weights):
 
 @inlined
 def product(y, k, weights, dual):
-    """a·y_k = ā·ȳ_k + Δ² I_k."""
-    return augmented_product(y, k, weights) + y.delta2 * dual[k]
+    """a·y_k = ā·ȳ_k + Δ² I_k; the row's sum, which takes longest, is added last."""
+    return dot(y.rows, k, weights, y.label[k]) + (y.label[k] * y.rho * weights[BIAS] + y.delta2 * dual[k])
 
 
 @inlined
@@ -89,14 +89,22 @@ def squared_patterns(rows, rho, delta2, out):
 
 @jit
 def squared_norm(weights, dual, delta2):
-    """‖a‖² = ‖ā‖² + Δ² Σ I_k², summed in index order."""
-    norm = 0.0
-    for j in range(weights.shape[0]):
-        norm += weights[j] * weights[j]
-    extension = 0.0
-    for k in range(dual.shape[0]):
-        extension += dual[k] * dual[k]
-    return norm + delta2 * extension
+    """‖a‖² = ‖ā‖² + Δ² Σ I_k², each sum over four interleaved accumulators."""
+    return _sum_of_squares(weights) + delta2 * _sum_of_squares(dual)
+
+
+@jit
+def _sum_of_squares(v):
+    s0 = s1 = s2 = s3 = 0.0
+    whole = v.shape[0] - v.shape[0] % 4
+    for i in range(0, whole, 4):
+        s0 += v[i] * v[i]
+        s1 += v[i + 1] * v[i + 1]
+        s2 += v[i + 2] * v[i + 2]
+        s3 += v[i + 3] * v[i + 3]
+    for i in range(whole, v.shape[0]):
+        s0 += v[i] * v[i]
+    return (s0 + s1) + (s2 + s3)
 
 
 @jit

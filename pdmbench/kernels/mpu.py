@@ -47,7 +47,7 @@ def sweep(y, order, rounds, scattered, low, high, cut, state, weights, dual, kep
                 size = -min(np.floor((p - high) / y.q[k]) + 1.0, dual[k])
             if size != 0.0:
                 step(y, k, size, weights, dual)
-                squared += 2.0 * size * p + size * size * y.q[k]
+                squared += size * (2.0 * p + size * y.q[k])
                 t += size
                 updates += abs(size)
                 n_updated += 1

@@ -43,6 +43,7 @@ def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual,
     """
     t, squared = state[0], state[1]
     target = 1.0 - eps
+    threshold = squared * (target / t) if t > 0.0 else 0.0
     presented = 0
     for _ in range(rounds):
         n_kept, n_updated = 0, 0
@@ -51,19 +52,19 @@ def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual,
             if scattered:
                 fetch_ahead(y, order, i, dual)
             p = product(y, k, weights, dual)
-            level = target * squared  # θ t
-            if p * t <= cut * level:
+            if p <= cut * threshold:
                 kept[n_kept] = k
                 n_kept += 1
-                if p * t <= level:
+                if p <= threshold:
                     q = y.q[k]
                     size = 1.0
                     # After a single update the condition still holds: only then is the root worth its price.
                     if multiple and (t + 1.0) * (p + q) <= target * (squared + 2.0 * p + q):
                         size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
                     step(y, k, size, weights, dual)
-                    squared += 2.0 * size * p + size * size * q
                     t += size
+                    squared += size * (2.0 * p + size * q)
+                    threshold = squared * (target / t)  # the quotient need not wait for p
                     n_updated += 1
         presented += order.shape[0]
         if n_updated == 0:

@@ -34,7 +34,7 @@ def sweep(y, order, rounds, scattered, beta, cut, state, weights, dual, kept):
                     if t > 0.0 and (after <= 0.0 or after * after <= beta * beta * (squared + 2.0 * p + q)):
                         size = np.floor(_root(beta * beta, squared, p, q)) + 1.0
                     step(y, k, size, weights, dual)
-                    squared += 2.0 * size * p + size * size * q
+                    squared += size * (2.0 * p + size * q)
                     threshold = beta * np.sqrt(squared)
                     t += size
                     n_updated += 1

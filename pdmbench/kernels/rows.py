@@ -1,6 +1,6 @@
 """The row operations every solver is made of, for each layout of the pattern matrix.
 
-``dot(rows, k, w)`` is Σ_j x_kj w_j, ``add(rows, k, c, w)`` is w ← w + c x_k, ``squared(rows, k)`` is ‖x_k‖²,
+``dot(rows, k, w, c)`` is c Σ_j x_kj w_j, ``add(rows, k, c, w)`` is w ← w + c x_k, ``squared(rows, k)`` is ‖x_k‖²,
 ``gather`` copies rows together; w is laid out as :mod:`pdmbench.patterns` says. Products and sums are in
 double precision whatever the values are stored in, in a fixed order (four interleaved accumulators for
 sparse rows, eight for dense ones): results do not depend on the machine.
@@ -24,7 +24,7 @@ _LINE = 64  # bytes fetched at a time; the processor follows a row by itself aft
 _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
-def _dot_constant(rows, k, w):
+def _dot_constant(rows, k, w, factor):
     j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
     indices = rows.indices
     s0 = s1 = s2 = s3 = 0.0
@@ -34,7 +34,7 @@ def _dot_constant(rows, k, w):
         s2 += w[indices[j + _2]]
         s3 += w[indices[j + _3]]
         j += _GROUP
-    return rows.value[k] * ((s0 + s1) + (s2 + s3))
+    return (factor * rows.value[k]) * ((s0 + s1) + (s2 + s3))
 
 
 def _add_constant(rows, k, c, w):
@@ -50,7 +50,7 @@ def _add_constant(rows, k, c, w):
     w[0] = w[1] = w[2] = 0.0  # what padding points to
 
 
-def _dot_sparse(rows, k, w):
+def _dot_sparse(rows, k, w, factor):
     j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
     indices, data = rows.indices, rows.data
     s0 = s1 = s2 = s3 = 0.0
@@ -60,7 +60,7 @@ def _dot_sparse(rows, k, w):
         s2 += np.float64(data[j + _2]) * w[indices[j + _2]]
         s3 += np.float64(data[j + _3]) * w[indices[j + _3]]
         j += _GROUP
-    return (s0 + s1) + (s2 + s3)
+    return factor * ((s0 + s1) + (s2 + s3))
 
 
 def _add_sparse(rows, k, c, w):
@@ -74,8 +74,8 @@ def _add_sparse(rows, k, c, w):
         j += _GROUP
 
 
-def _dot_dense(rows, k, w):
-    return dot8(rows.data, k, w, HEAD)
+def _dot_dense(rows, k, w, factor):
+    return factor * dot8(rows.data, k, w, HEAD)
 
 
 def _add_dense(rows, k, c, w):
@@ -123,13 +123,18 @@ def _squared_dense(rows, k):
 
 
 def _gather_constant(rows, members, out):
-    end = 0
+    end = np.uint64(0)
     out.indptr[0] = 0
     for i in range(members.shape[0]):
         k = members[i]
-        for j in range(np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])):
+        j, stop = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+        while j < stop:
             out.indices[end] = rows.indices[j]
-            end += 1
+            out.indices[end + _1] = rows.indices[j + _1]
+            out.indices[end + _2] = rows.indices[j + _2]
+            out.indices[end + _3] = rows.indices[j + _3]
+            j += _GROUP
+            end += _GROUP
         out.indptr[i + 1] = end
         out.value[i] = rows.value[k]
 
@@ -197,8 +202,8 @@ _PREFETCH = {ConstantRows: _prefetch_constant, SparseRows: _prefetch_sparse, Den
 _GATHER = {ConstantRows: _gather_constant, SparseRows: _gather_sparse, DenseRows: _gather_dense}
 
 
-def dot(rows, k, w):
-    """Σ_j x_kj w_j.
+def dot(rows, k, w, factor):
+    """factor · Σ_j x_kj w_j.
 
     Parameters
     ----------
@@ -206,12 +211,13 @@ def dot(rows, k, w):
     k : int
         Row.
     w : ndarray of shape (weight_slots(n),)
+    factor : float
 
     Returns
     -------
     float
     """
-    return _DOT[type(rows)](rows, k, w)
+    return _DOT[type(rows)](rows, k, w, factor)
 
 
 def add(rows, k, c, w):
@@ -249,7 +255,7 @@ def _of_layout(implementations, rows):
 
 
 @overload(dot, jit_options=INLINED)
-def _dot_jit(rows, k, w):
+def _dot_jit(rows, k, w, factor):
     return _of_layout(_DOT, rows)
 
 

@@ -40,7 +40,7 @@ class TestExactly:
         compiled = np.empty(problem.m)
         margins.augmented_products(problem.y, problem.slots(w), compiled)
         assert np.array_equal(compiled, labels * (x @ w[:-1] + w[-1]))
-        interpreted = [rows.dot(problem.patterns.rows, k, problem.slots(w)) for k in range(problem.m)]
+        interpreted = [rows.dot(problem.patterns.rows, k, problem.slots(w), 1.0) for k in range(problem.m)]
         assert np.array_equal(interpreted, x @ w[:-1])
 
     def test_steps(self, layout):
