@@ -36,7 +36,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 NOT_RUN = {
     ("README.md", "make reproduce CONFIG=builtin"): "makes a virtual environment",
-    ("README.md", "pip install ."): "needs the network, and minutes for LIBSVM",
+    ("README.md", "pip install ."): "needs the network",
     ("get-started.md", "python3 -m venv .venv"): "needs the network",
     ("reproducing.md", "make reproduce"): "makes a virtual environment, needs the network",
     ("reproducing.md", "[table1.adult]"): "a part of a file",
