@@ -1,8 +1,8 @@
 """The row operations every solver is made of, for each layout of the pattern matrix.
 
-``dot(rows, k, w, c)`` is c Σ_j x_kj w_j, ``add(rows, k, c, w)`` is w ← w + c x_k, ``squared(rows, k)`` is ‖x_k‖²,
-``gather`` copies rows together; w is laid out as :mod:`pdmbench.patterns` says. Products and sums are in
-double precision whatever the values are stored in, in a fixed order (four interleaved accumulators for
+``dot(rows, k, w, c)`` is c Σ_j x_kj w_j, ``add(rows, k, c, w)`` is w ← w + c x_k, ``squared(rows, k)`` is
+‖x_k‖², ``gather`` copies rows together; w is laid out as :mod:`pdmbench.patterns` says. Products and sums are
+in double precision whatever the values are stored in, in a fixed order (four interleaved accumulators for
 sparse rows, eight for dense ones): results do not depend on the machine.
 """
 

@@ -19,7 +19,9 @@ from pdmbench.solvers.base import BudgetExhausted, KernelSolver, Monitor, Settin
 FEW_FEATURES = 2048  # up to here Newton's steps are cheap beside a pass over the patterns
 CERTIFY_FROM = 3.5  # an exact pass pays once the estimated accuracy is below this many ε
 SAMPLE_GROWTH = 4  # each sample of the patterns is so many times the one before
-SAMPLE_ACCURACY = 0.05
+SAMPLE_ACCURACY = 0.3
+HESSIAN_ROWS = 64  # per feature: the Hessian of so many of the active patterns will do ...
+CHEAP_STEPS = 6  # ... for so many steps; each one after takes twice the patterns of the one before
 CG_TOLERANCE, CG_LIMIT = 0.1, 60
 
 
@@ -163,7 +165,7 @@ class _Newton:
         products, along, active = np.empty(size), np.empty(size), np.empty(size, np.uint32)
         margins.augmented_products(y, w, products)
         self.row_products += size
-        while True:
+        for step in range(10**9):
             n_active, total, squared = newton.slacks(y, products, active, combination)
             ww = margins.squared_norm(w, products[:0], 0.0)
             primal = ww + c * squared
@@ -176,14 +178,17 @@ class _Newton:
             if n_active == 0 or 1.0 - math.sqrt(dual / primal) <= accuracy:
                 return
             gradient = w - c * combination
-            newton.hessian_diagonal(y, active[:n_active], c, diagonal)
+            enough = HESSIAN_ROWS * self.problem.n << max(0, step - CHEAP_STEPS)
+            some = np.ascontiguousarray(active[: n_active : max(1, n_active // enough)])
+            weight = c * n_active / len(some)
+            newton.hessian_diagonal(y, some, weight, diagonal)
             iterations = newton.direction(
-                y, active[:n_active], c, gradient, diagonal, CG_TOLERANCE, CG_LIMIT, d, work
+                y, some, weight, gradient, diagonal, CG_TOLERANCE, CG_LIMIT, d, work
             )
             margins.augmented_products(y, d, along)
             newton.advance(w, products, d, along, c)
             self.steps += 1
-            self.row_products += iterations * n_active + size
+            self.row_products += iterations * len(some) + size
 
     def solution(self, status: Status) -> Solution:
         """ā alone: its slacks are the dual weights."""

@@ -23,15 +23,16 @@ def results() -> dict[str, list]:
         drawn = inseparable(11, layout, 0.7, m=25, n=11, rho=1.3)
         problem = drawn.problem
         beta = 0.8 * optimum(drawn.extended)[0]
-        for name in NAMES:
+        for name in (*NAMES, "cd"):
             eps = 0.6 if name == "alma2" else 0.2  # it takes about 8/(εγ̂)² updates
             settings = Settings(eps=eps, beta=beta if name == "pfm" else None)
             solution = solvers.get(name).solve(problem, settings, Monitor(max_epochs=1000))
-            certificate = problem.certify(solution.weights, solution.dual)
+            certificate = solution.certify(problem)
+            dual = solution.dual if solution.dual is not None else problem.polish(solution.weights)[1]
             polished = problem.certify(solution.weights)
             numbers = [
                 certificate.margin, certificate.bound, certificate.geometric_margin, polished.margin,
-                polished.bound, problem.R, *solution.weights, *solution.dual,
+                polished.bound, problem.R, *solution.weights, *dual,
             ]  # fmt: skip
             counts = [solution.updates, solution.row_products, solution.full_epochs]
             found[f"{name} {layout}"] = [
@@ -68,6 +69,14 @@ def test_without_the_jit_not_a_bit_differs(compiled, interpreted, name, layout):
     assert status == "converged"
     assert updates > 20
     assert interpreted[f"{name} {layout}"] == ours
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_newtons_steps_do_not_differ_either(compiled, interpreted, layout):
+    status, steps, *_ = ours = compiled[f"cd {layout}"]
+    assert status == "converged"
+    assert steps >= 1
+    assert interpreted[f"cd {layout}"] == ours
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def run(real):
     def run(name: str, beta: float | None = None) -> tuple[Solution, Certificate]:
         if (name, beta) not in results:
             solution = solvers.get(name).solve(real.problem, Settings(eps=EPS, beta=beta), Monitor())
-            results[name, beta] = solution, real.problem.certify(solution.weights, solution.dual)
+            results[name, beta] = solution, solution.certify(real.problem)
         return results[name, beta]
 
     return run
@@ -88,7 +88,7 @@ def test_layouts(real):
     assert real.problem.patterns.layout == ("sparse" if "rcv1" in real.key else expected)
 
 
-@pytest.mark.parametrize("name", ["pdm", "pdm-succ", "romma", "naromma", "mpu"])
+@pytest.mark.parametrize("name", ["pdm", "pdm-succ", "romma", "naromma", "mpu", "cd"])
 def test_the_optimum_to_one_percent(real, run, name):
     solution, certificate = run(name)
     assert solution.status is Status.CONVERGED
