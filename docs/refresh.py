@@ -2,7 +2,7 @@
 
     python docs/refresh.py [RESULTS]
 
-RESULTS is ``results`` by default. Without records the picture of a certificate is drawn alone.
+RESULTS is ``results/reference`` by default. Without records the picture of a certificate is drawn alone.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def filled(text: str, content: str) -> str:
 
 
 def main() -> None:
-    store = Store(sys.argv[1] if len(sys.argv) > 1 else "results")
+    store = Store(sys.argv[1] if len(sys.argv) > 1 else "results/reference")
     (DOCS / "certificate.svg").write_text(certificate(), encoding="utf-8")
     records = store.records()
     if records:

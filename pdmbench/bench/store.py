@@ -24,6 +24,8 @@ from pdmbench.bench.record import Record
 from pdmbench.errors import DataError
 from pdmbench.solvers.base import TracePoint
 
+LONGEST_TRACE = 1000  # points; more than a plot can show
+
 
 class Store:
     """The records of one results folder; several processes may use the folder at once.
@@ -135,8 +137,11 @@ class Store:
         return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in found}
 
     def write_trace(self, key: str, points: Iterable[TracePoint]) -> None:
-        """Store the trace of the cell ``key``, over an older one."""
-        lines = (trace_line(point) + "\n" for point in points)
+        """Store the trace of the cell ``key``, over an older one; of a long one every so manyth point."""
+        points = list(points)
+        step = -(-len(points) // LONGEST_TRACE) or 1
+        thinned = points[::-step][::-1]  # the last point stays
+        lines = (trace_line(point) + "\n" for point in thinned)
         _replace(self.folder / "traces" / f"{key}.jsonl", "".join(lines))
 
     def traces(self) -> dict[str, list[TracePoint]]:
