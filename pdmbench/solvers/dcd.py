@@ -11,10 +11,12 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+import tempfile
 from typing import Any
 
 import numpy as np
 
+from pdmbench.data.paths import root
 from pdmbench.errors import SolverUnavailable
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.base import Monitor, Settings, Solution, Solver, Status
@@ -22,6 +24,7 @@ from pdmbench.solvers.explicit import blocks
 
 HARD = 1e10  # C of a hard margin: a choice, the paper says ∞
 SQUARED_HINGE, HINGE = 1, 3  # liblinear's -s
+MAPPED_FROM = 2**28  # bytes of liblinear's nodes that go to a file
 OUT_OF_EPOCHS = "reaching max number of iterations"
 SWITCHED = "Switching to use -s 2"
 
@@ -140,7 +143,7 @@ def _problem(library: Any, problem: MarginProblem, extended: bool) -> Any:
     """
     room = 2 + extended
     width = problem.n + extended * problem.m + 1
-    nodes = np.empty(problem.nnz + room * problem.m, dtype=library.feature_node)
+    nodes = _scratch(problem.nnz + room * problem.m, np.dtype(library.feature_node))
     starts = np.zeros(problem.m + 1, dtype=np.int64)
     for block in blocks(problem.patterns, room):
         nodes["index"][block.places][block.features] = block.indices.astype(np.int32) + 1
@@ -160,6 +163,19 @@ def _problem(library: Any, problem: MarginProblem, extended: bool) -> Any:
     data.x = ctypes.cast(pointers.ctypes.data, ctypes.POINTER(ctypes.POINTER(library.feature_node)))
     data.kept_alive = nodes, pointers
     return data
+
+
+def _scratch(length: int, dtype: np.dtype) -> np.ndarray:
+    """Room for liblinear's nodes, 16 bytes an entry: for many of them in a file that goes when it is closed.
+
+    The system can then give their memory away and read them again, as it does with the mapped data.
+    """
+    if length * dtype.itemsize < MAPPED_FROM:
+        return np.empty(length, dtype)
+    folder = root()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        return np.memmap(file, dtype, "w+", shape=(length,))
 
 
 def _weights(model: Any, size: int) -> np.ndarray:

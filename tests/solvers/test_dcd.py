@@ -138,6 +138,16 @@ class TestOutOfEpochs:
         assert capfd.readouterr() == ("", "")
 
 
+def test_nodes_in_a_file_give_the_same_bits(monkeypatch, cache):
+    """... and nothing is left behind."""
+    problem = inseparable(5, "sparse", 0.5).problem
+    in_memory = train("dcd-l2", problem)
+    monkeypatch.setattr(dcd, "MAPPED_FROM", 0)
+    mapped = train("dcd-l2", problem)
+    assert mapped.weights.tobytes() == in_memory.weights.tobytes()
+    assert list(cache.iterdir()) == []
+
+
 def test_without_liblinear(monkeypatch):
     monkeypatch.setitem(sys.modules, "liblinear", None)
     problem = inseparable(0, "dense", 1.0).problem
