@@ -22,7 +22,7 @@ import numpy as np
 from pdmbench.data.classes import Classes
 from pdmbench.data.paths import root
 from pdmbench.data.writer import Packed
-from pdmbench.errors import DataError
+from pdmbench.errors import DataError, PdmbenchError
 from pdmbench.patterns import LAYOUTS, Patterns
 
 VERSION = 4
@@ -172,8 +172,14 @@ def _writing(key: str) -> Iterator[Path]:
     folder = _folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f"{key}.lock"):
-            yield folder
+        lock = folder / f"{key}.lock"
+        with FileLock(lock):
+            try:
+                yield folder
+            except PdmbenchError:  # whoever waits will fail, too: a file that is wrong leaves no trace
+                with suppress(OSError):
+                    lock.unlink()
+                raise
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
             raise

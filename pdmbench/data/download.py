@@ -142,7 +142,7 @@ def _sources(spec: DataSetSpec, file: FileSpec) -> list[Path | str]:
 
 def _receive(source: Path | str, part: Part, file: FileSpec, report: Report | None) -> None:
     """Bring a right file into the part, or raise Failed."""
-    resumed = download(source, part, report) if isinstance(source, str) else _copy(source, part, report)
+    resumed = download(source, part, report) if isinstance(source, str) else _copy(source, part)
     wrong = verify.fault(part.path, file, part.target)
     if wrong and resumed:  # two versions of the file may have met in it
         part.discard()
@@ -154,13 +154,12 @@ def _receive(source: Path | str, part: Part, file: FileSpec, report: Report | No
         raise Failed(wrong)
 
 
-def _copy(source: Path, part: Part, report: Report | None) -> bool:
+def _copy(source: Path, part: Part) -> bool:
     """Copy a mirror's file. False: a copy is never continued."""
     if not source.is_file():
         raise Failed("no such file")
     part.discard()
     with open(source, "rb") as original, open(part.path, "wb") as copy:
         part.need(os.fstat(original.fileno()).st_size)
-        tell(report, f"copying {source}")
         shutil.copyfileobj(original, copy, 1 << 20)
     return False

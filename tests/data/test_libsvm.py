@@ -5,6 +5,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
+import subprocess
+import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +122,81 @@ def test_wrong_files_say_where_and_what_through_the_registry(name, odd, cache, m
     for word in BAD[name]:
         assert word in str(caught.value)
     assert not list(cache.glob("sets/*/"))
+
+
+def entry(monkeypatch, tmp_path: Path, file: Path, m: int, n: int, more: str = "") -> Path:
+    """A TOML file for an odd file with its hash, which a mirror folder has."""
+    folder = tmp_path / "mirror" / file.name
+    folder.mkdir(parents=True)
+    (folder / file.name).write_bytes(file.read_bytes())
+    monkeypatch.setenv("PDMBENCH_MIRROR", str(tmp_path / "mirror"))
+    path = tmp_path / f"{file.name}.toml"
+    path.write_text(
+        f'title = "Odd"\nformat = "libsvm"\nm = {m}\nn = {n}\n{more}'
+        f'[[files]]\nname = "{file.name}"\nsha256 = "{sha256(file.read_bytes()).hexdigest()}"\n'
+    )
+    return path
+
+
+def command(tmp_path: Path, *arguments: object) -> tuple[int, list[str], list[str]]:
+    """Exit status, lines on stdout and on stderr of a real process."""
+    line = [sys.executable, "-m", "pdmbench", *map(str, arguments)]
+    done = subprocess.run(line, cwd=tmp_path, env=os.environ, capture_output=True, text=True)
+    return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
+
+
+def test_the_command_line_takes_what_is_odd_but_right(odd, cache, monkeypatch, tmp_path):
+    sources, expected = [], []
+    for name, (matrix, labels) in GOOD.items():
+        m, n = np.shape(matrix)
+        facts = f"{m} × {n}, {np.count_nonzero(matrix)} entries, {labels.count(1)} positive"
+        file = odd(name)
+        sources += [file, entry(monkeypatch, tmp_path, file, m, n)]
+        expected += [f"{file}: {facts}", f"{file.name}: {facts}"]
+    file = odd("three_classes")
+    sources.append(entry(monkeypatch, tmp_path, file, 4, 3, 'positive = "2"\npositives = 1\n'))
+    expected.append(f"{file.name}: 4 × 3, 4 entries, 1 positive")
+    status, said, _ = command(tmp_path, "datasets", "fetch", "--quiet", *sources)
+    assert (status, said) == (0, expected)
+
+
+def test_the_command_line_refuses_what_is_wrong(odd, cache, monkeypatch, tmp_path):
+    """One line each, by path and through the registry, and nothing is cached."""
+    sources = []
+    for name in BAD:
+        file = odd(name)
+        sources += [file, entry(monkeypatch, tmp_path, file, 2, 2)]
+    status, said, errors = command(tmp_path, "datasets", "fetch", "--quiet", *sources)
+    assert (status, said) == (2, [])
+    assert len(errors) == len(sources)
+    for line, source in zip(errors, sources, strict=True):
+        name = source.name.partition(".")[0]
+        assert line.startswith("pdmbench: ")
+        assert source.name.removesuffix(".toml") in line
+        for word in BAD[name]:
+            assert word in line
+    assert not list(cache.glob("sets/*")), "not even a lock is left"
+
+
+@pytest.mark.parametrize(("odd", "registered"), [(".gz", False), (".xz", True)], indirect=["odd"])
+def test_a_run_on_a_wrong_file_leaves_nothing(registered, odd, cache, monkeypatch, tmp_path):
+    file = odd("bad_fused_tokens")
+    source = entry(monkeypatch, tmp_path, file, 2, 5) if registered else file
+    status, said, errors = command(tmp_path, "run", "-d", source, "-a", "mpu")
+    assert (status, said, len(errors)) == (2, [], 1)
+    assert "line 1" in errors[0]
+    assert not (tmp_path / "results").exists()
+    assert not list(cache.glob("sets/*"))
+
+
+@pytest.mark.parametrize(("odd", "registered"), [(".bz2", False), ("", True)], indirect=["odd"])
+def test_a_run_on_an_odd_but_right_file_says_how_it_was_read(registered, odd, cache, monkeypatch, tmp_path):
+    file = odd("crlf_no_final_newline")
+    source = entry(monkeypatch, tmp_path, file, 4, 3, "delta = 1.0\n") if registered else file
+    status, said, notes = command(tmp_path, "run", "-d", source, "-a", "mpu")
+    assert (status, len(said)) == (0, 2)
+    assert any("labels 1 and 2: 2 is +1, 1 is -1" in note for note in notes)
+    assert (tmp_path / "results" / "records.jsonl").exists()
 
 
 @pytest.mark.parametrize("positive", ["2", "+2", "2.0"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 
@@ -52,13 +54,42 @@ def web_page(content):
     return b"<!DOCTYPE html><html><body>Not found</body></html>"
 
 
-@pytest.mark.parametrize("harm", [shorter, flipped, a_line_less, web_page])
-def test_another_file_in_its_place_is_an_error_and_not_cached(harm, mirror, cache):
-    file = mirror / "adult" / "a9a"
-    file.write_bytes(harm(file.read_bytes()))
-    with pytest.raises(PdmbenchError):
-        data.load("adult")
+HARMS = {
+    shorter: "bytes, 1 fewer than {size} and the last line is cut",
+    flipped: "its sha256 is {actual}, not {expected}",
+    a_line_less: "bytes, {line} fewer than {size}",
+    web_page: "it is a web page",
+}
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize(("name", "file"), [("adult", "a9a"), ("web", "w8a")])
+def test_another_file_in_its_place_is_an_error_of_its_own_and_not_cached(
+    name, file, harm, by_hand, mirror, cache
+):
+    """In a mirror, or placed by hand: each error is one line, says what is wrong and where."""
+    good = (mirror / name / file).read_bytes()
+    place = (cache / "raw" if by_hand else mirror) / name / file
+    place.parent.mkdir(parents=True, exist_ok=True)
+    bad = harm(good)
+    place.write_bytes(bad)
+    with pytest.raises(PdmbenchError) as caught:
+        data.load(name)
+    facts = {
+        "size": len(good),
+        "line": good.index(b"\n") + 1,
+        "actual": sha256(bad).hexdigest(),
+        "expected": sha256(good).hexdigest(),
+    }
+    said = str(caught.value)
+    for wrong, complaint in HARMS.items():
+        assert (complaint.format(**facts) in said) == (wrong is harm)
+    assert str(place) in said
+    assert "\n" not in said
     assert not list(cache.glob("sets/*/"))
+    left = {path.name for path in cache.glob("raw/*/*") if path.suffix != ".lock"}
+    assert left == ({file} if by_hand else set())
 
 
 @pytest.mark.parametrize(
