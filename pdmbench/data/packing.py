@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 _BLOCK = 1 << 20
+_HEAD = 512
 
 
 def kind(path: Path) -> str | None:
@@ -22,8 +23,13 @@ def kind(path: Path) -> str | None:
 
 
 def is_web_page(path: Path) -> bool:
-    """Whether a file begins like HTML or XML, as no data file does: a server's page saved under its name."""
-    return _head(path).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
+    """Whether a file, unpacked, begins like HTML or XML, as no data do: a server's page under its name."""
+    try:
+        with open_unpacked(path) as stream:
+            head = stream.read(_HEAD)
+    except ValueError:  # broken, which is another fault
+        return False
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
 
 
 @contextmanager
@@ -84,4 +90,4 @@ def sha256(path: Path) -> str:
 
 def _head(path: Path) -> bytes:
     with open(path, "rb") as stream:
-        return stream.read(512)
+        return stream.read(_HEAD)

@@ -161,10 +161,15 @@ def check_fact(spec: DataSetSpec, fact: str, found: int) -> None:
     DataError
         They differ.
     """
+    from pdmbench.data.download import place
+
     expected = getattr(spec, fact)
     if expected is not None and found != expected:
+        folders = {str(path.parent) for path in place(spec)}
         raise DataError(
-            f"{fact} is {found}, but {spec.origin.name} says {expected}", spec.name, "get the files anew"
+            f"{fact} is {found}, but {spec.origin.name} says {expected}",
+            spec.name,
+            f"to have the files fetched anew, empty {folders.pop()}" if folders else None,
         )
 
 

@@ -291,6 +291,13 @@ def test_without_a_known_hash_the_first_download_is_compared_ever_after(site, de
     assert fetched(spec) == changed
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_web_page_is_not_remembered_either(site, describe, pack):
+    spec = describe(site.add("/x.svm", pack(b"<!DOCTYPE html>")))
+    assert "it is a web page" in refusal(spec)
+    assert leftovers(spec) == set()
+
+
 def test_without_a_known_hash_a_broken_archive_is_not_remembered(site, describe):
     spec = describe(site.add("/x.bz2", bz2.compress(LINES)[:-1]), name="x.bz2")
     assert "it cannot be unpacked" in refusal(spec)

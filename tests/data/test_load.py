@@ -108,6 +108,7 @@ def test_facts_of_the_registry_must_hold(fact, value, complaint, cache, tmp_path
         + '[[files]]\nname = "f"\n'
     )
     monkeypatch.setenv("PDMBENCH_MIRROR", str(tmp_path / "mirror"))
-    with pytest.raises(DataError, match=complaint):
+    with pytest.raises(DataError, match=complaint) as caught:
         data.load(toml)
+    assert str(caught.value).endswith(f"empty {cache / 'raw' / 'mine'}")
     assert not list(cache.glob("sets/*/"))
