@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdmbench.kernels import jit
+from pdmbench.kernels import inlined, jit
 from pdmbench.kernels.margins import fetch_ahead, product, step
 
 
@@ -58,9 +58,13 @@ def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual,
                 if p <= threshold:
                     q = y.q[k]
                     size = 1.0
-                    # After a single update the condition still holds: only then is the root worth its price.
-                    if multiple and (t + 1.0) * (p + q) <= target * (squared + 2.0 * p + q):
-                        size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
+                    if multiple and _asks(1.0, target, t, squared, p, q):
+                        # Nearly always right, as the threshold moves little: the root need not be taken.
+                        size = max(2.0, np.floor((threshold - p) / q) + 1.0)
+                        if _asks(size, target, t, squared, p, q) or not _asks(
+                            size - 1.0, target, t, squared, p, q
+                        ):
+                            size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
                     step(y, k, size, weights, dual)
                     t += size
                     squared += size * (2.0 * p + size * q)
@@ -71,6 +75,12 @@ def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual,
             break
     state[0], state[1] = t, squared
     return n_kept, n_updated, presented
+
+
+@inlined
+def _asks(size, target, t, squared, p, q):
+    """Whether the pattern asks for an update still after one by ``size``: condition (8) times t."""
+    return (t + size) * (p + size * q) <= target * (squared + size * (2.0 * p + size * q))
 
 
 @jit
