@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdmbench.errors import UsageError
+from pdmbench.errors import DataError, UsageError
 from pdmbench.kernels import margins
 from pdmbench.kernels.margins import Reflected
 from pdmbench.patterns import BIAS, HEAD, ConstantRows, DenseRows, Patterns, Rows, aligned, weight_slots
@@ -66,6 +66,8 @@ class MarginProblem:
     ------
     UsageError
         When Δ or ρ is out of range.
+    DataError
+        When a squared length is no finite number.
     """
 
     def __init__(self, patterns: Patterns, labels: np.ndarray, delta: float, rho: float = 1.0):
@@ -79,6 +81,11 @@ class MarginProblem:
         self.q = np.empty(self.m)
         margins.squared_patterns(patterns.rows, self.rho, self.delta**2, self.q)
         self.R = math.sqrt(float(self.q.max()))
+        if not math.isfinite(self.R):
+            raise DataError(
+                f"the squared length of pattern {int(self.q.argmax()) + 1} overflows",
+                fix="scale the values down, or take a smaller Δ",
+            )
         self.y = Reflected(patterns.rows, labels.astype(np.float64), self.q, self.rho, self.delta**2)
 
     def miniature(self, m: int = 8) -> MarginProblem:

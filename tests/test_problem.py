@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 from random_problems import LAYOUTS, inseparable, optimum, sample, separable, vector
 
-from pdmbench.errors import UsageError
+from pdmbench.errors import DataError, UsageError
+from pdmbench.patterns import Patterns
 from pdmbench.problem import MarginProblem
 
 random_problems = st.builds(
@@ -100,6 +102,13 @@ class TestByHand:
     def test_parameters_out_of_range(self, lopsided, delta, rho):
         with pytest.raises(UsageError, match="--rho" if delta == 1 else "--delta"):
             MarginProblem(lopsided.patterns, lopsided.labels, delta, rho)
+
+
+def test_a_length_that_overflows_is_an_error_of_the_data():
+    """(1e200)² is above 1.8e308, the largest double."""
+    patterns = Patterns.from_csr(scipy.sparse.csr_array([[1.0, 0.0], [0.0, 1e200]]))
+    with pytest.raises(DataError, match="squared length of pattern 2 overflows"):
+        MarginProblem(patterns, np.array([1, -1], dtype=np.int8), 1.0)
 
 
 @settings(deadline=None, derandomize=True)
