@@ -19,6 +19,7 @@ from pdmbench.problem import MarginProblem
 from pdmbench.solvers.base import Monitor
 
 COPY_FROM = 2**19  # bytes; patterns that fit in a usual second-level cache are not worth copying
+COPY_LEAST = 2**17  # bytes; so few patterns are in the cache after their first pass
 COPY_DEPTH = 2  # the third set is a small part of the second, already together
 COPY_LIMIT = 32 * 2**20  # bytes; a larger set is visited in place, so memory does not grow with the data
 
@@ -131,8 +132,9 @@ class ActiveSets:
 
     def _descend(self, y: Reflected, dual: np.ndarray, members: np.ndarray, depth: int) -> None:
         size = self._bytes_per_pattern
-        near = depth >= COPY_DEPTH or len(y.label) * size < COPY_FROM
-        if near or len(members) * size > COPY_LIMIT:
+        parent, own = len(y.label) * size, len(members) * size
+        near = depth >= COPY_DEPTH or parent < COPY_FROM or own < COPY_LEAST
+        if near or own > COPY_LIMIT:
             self._rounds(y, dual, members, not near, depth)
             return
         copy, copied_dual, order = self._copies[depth].gather(y, dual, members)

@@ -219,6 +219,7 @@ class TestROMMA:
     def test_folding_within_a_copied_set_reaches_every_dual_coefficient(self, layout, monkeypatch):
         """ā = Σ I_k ȳ_k holds wherever the scale falls below its limit: here, at every place in turn."""
         monkeypatch.setattr(active_sets, "COPY_FROM", 0)
+        monkeypatch.setattr(active_sets, "COPY_LEAST", 0)
         drawn = inseparable(3, layout, 0.3, m=40)
         problem = drawn.problem
         begun = solvers.get("romma").solve(problem, Settings(eps=0.02), Monitor(max_epochs=3))
@@ -275,6 +276,8 @@ def test_rounds_in_one_call_are_rounds_one_by_one(name, layout, scattered):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_copying_active_sets_together_changes_no_bit(name, layout, monkeypatch):
+    monkeypatch.setattr(active_sets, "COPY_FROM", 0)
+    monkeypatch.setattr(active_sets, "COPY_LEAST", 0)
     drawn = inseparable(5, layout, 0.3, m=120)
     results = []
     for limit in (0, 1500, 2**40):  # in place; the inner sets copied; all copied
