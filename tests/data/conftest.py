@@ -24,6 +24,7 @@ class Page:
     statuses: list[int] = field(default_factory=list)  # answers to the first requests
     cuts: list[int] = field(default_factory=list)  # bytes after which the first bodies end
     gate: threading.Event | None = None  # bodies wait for it
+    location: str | None = None  # it is found there
 
 
 class Site:
@@ -48,10 +49,14 @@ class _Handler(BaseHTTPRequestHandler):
         site.requests.append((path, self.headers["Range"]))
         page = site.pages.get(path)
         status = 404 if page is None else page.statuses.pop(0) if page.statuses else 200
+        if page and page.location:
+            status = 302
         if status != 200:
             body = b"<html><title>Error</title></html>"
             self.send_response(status)
             self.send_header("Content-Type", "text/html")
+            if status == 302:
+                self.send_header("Location", page.location)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -95,6 +95,14 @@ def test_a_cut_connection_is_resumed_where_it_broke(site, describe):
     assert site.requests == [GET, ("/x.svm", "bytes=100000-"), ("/x.svm", "bytes=300000-")]
 
 
+def test_a_transfer_is_resumed_through_a_redirection(site, describe):
+    """As figshare has it: the published address leads to one of its stores."""
+    store = site.add("/store/x", LINES, cuts=[100_000])
+    spec = describe(site.add("/x.svm", b"", location=store), sha256=sha256(LINES))
+    assert fetched(spec) == LINES
+    assert site.requests[2:] == [("/x.svm", "bytes=100000-"), ("/store/x", "bytes=100000-")]
+
+
 def test_a_date_serves_to_resume_when_the_etag_is_weak(site, describe):
     page = {"etag": 'W/"1"', "modified": "Sun, 06 Nov 1994 08:49:37 GMT", "cuts": [100_000]}
     assert fetched(describe(site.add("/x.svm", LINES, **page), sha256=sha256(LINES))) == LINES
