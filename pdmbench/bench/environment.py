@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pdmbench
 
-LIBRARIES = ("numpy", "numba", "llvmlite", "scipy", "scikit-learn", "liblinear-official", "pandas")
+LIBRARIES = ("numpy", "numba", "llvmlite", "scipy", "scikit-learn", "liblinear-official")
 
 
 def gather(jobs: int = 1) -> dict:
