@@ -82,7 +82,8 @@ class Store:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
                 self._repair(file)
-                os.write(file, line)
+                while line:  # a disk that fills up takes a part of it, and says so at the next
+                    line = line[os.write(file, line) :]
                 os.fsync(file)
             finally:
                 os.close(file)
