@@ -180,7 +180,8 @@ class MarginProblem:
         return self.certify(weights).margin
 
     def _bound(self, dual: np.ndarray) -> float:
-        """‖Σ I_k y_k‖ / Σ I_k; infinite where all I_k are zero."""
+        """‖Σ I_k y_k‖ / Σ I_k over the I_k > 0, which alone prove anything; infinite where there are none."""
+        dual = np.maximum(dual, 0.0)
         total = math.fsum(dual)
         if not total > 0.0:
             return math.inf

@@ -48,6 +48,11 @@ class TestByHand:
         assert certificate.margin == approx(6 / math.sqrt(24), rel=1e-15)
         assert certificate.bound == approx(math.sqrt(22) / 3, rel=1e-15)
 
+    def test_negative_coefficients_prove_nothing(self, lopsided):
+        # Of I = (1, −2) the first alone counts: ‖y₁‖ = √14 ≥ γ_d, while ‖y₁ − 2y₂‖/|1 − 2| would be no bound.
+        certificate = lopsided.certify(np.array([1.0, -1.0]), np.array([1.0, -2.0]))
+        assert certificate.bound == approx(math.sqrt(14), rel=1e-15)
+
     def test_the_best_extension(self, lopsided):
         # ā = [1, 0], products 3 and −1: f(s) = s² + [(1 − 3s)² + (1 + s)²]/4 for s < 1/3, f' = 7s − 1.
         weights, dual = lopsided.polish(np.array([1.0, 0.0]))
