@@ -9,10 +9,9 @@ import numpy as np
 
 from benchmarks import generate
 from pdmbench import data
-from pdmbench.bench.measure import default_delta
 from pdmbench.errors import UsageError
 from pdmbench.patterns import HEAD, ConstantRows, DenseRows, Patterns
-from pdmbench.problem import MarginProblem
+from pdmbench.problem import MarginProblem, default_delta
 
 
 @dataclass(frozen=True)

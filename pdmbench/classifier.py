@@ -23,10 +23,9 @@ from sklearn.utils.multiclass import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pdmbench.bench.measure import default_delta
 from pdmbench.kernels import margins
 from pdmbench.patterns import Patterns
-from pdmbench.problem import MarginProblem
+from pdmbench.problem import MarginProblem, default_delta
 from pdmbench.solvers.base import Monitor, Settings, Solution, Solver, Start, Status
 
 POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -37,6 +37,17 @@ class Certificate:
         return 1.0 - self.margin / self.bound if self.bound > 0.0 else math.nan
 
 
+def default_delta(radius: float) -> float:
+    """Δ for data that bring none: R/10 to one significant digit, the paper's proportion.
+
+    Parameters
+    ----------
+    radius : float
+        max_k ‖[x_k, ρ]‖.
+    """
+    return float(f"{radius / 10:.0e}")
+
+
 class MarginProblem:
     """Maximise the directional margin min_k u·y_k over unit vectors u.
 

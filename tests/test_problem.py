@@ -15,7 +15,7 @@ from random_problems import LAYOUTS, inseparable, optimum, sample, separable, ve
 
 from pdmbench.errors import DataError, UsageError
 from pdmbench.patterns import Patterns
-from pdmbench.problem import MarginProblem
+from pdmbench.problem import MarginProblem, default_delta
 
 random_problems = st.builds(
     inseparable, st.integers(0, 10**6), st.sampled_from(LAYOUTS), st.sampled_from([0.3, 1.0, 3.0])
@@ -114,6 +114,13 @@ def test_a_length_that_overflows_is_an_error_of_the_data():
     patterns = Patterns.from_csr(scipy.sparse.csr_array([[1.0, 0.0], [0.0, 1e200]]))
     with pytest.raises(DataError, match="squared length of pattern 2 overflows"):
         MarginProblem(patterns, np.array([1, -1], dtype=np.int8), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("radius", "delta"), [(2.449, 0.2), (4.0, 0.4), (10.77, 1.0), (1.0, 0.1), (9847.0, 1000.0)]
+)
+def test_default_delta_is_a_tenth_of_R_to_one_digit(radius, delta):
+    assert default_delta(radius) == delta
 
 
 @settings(deadline=None, derandomize=True)

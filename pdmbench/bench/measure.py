@@ -57,7 +57,7 @@ def prepare(cell: Cell, report: Report, compilation: Compilation | None = None) 
     """
     from pdmbench.data import load
     from pdmbench.kernels.compilation import Compilation  # imports numba, which is not loading data
-    from pdmbench.problem import MarginProblem
+    from pdmbench.problem import MarginProblem, default_delta
 
     began = time.perf_counter()
     data = load(cell.dataset, cell.positive, report)
@@ -74,17 +74,6 @@ def prepare(cell: Cell, report: Report, compilation: Compilation | None = None) 
         problem = MarginProblem(data.patterns, data.labels, delta, cell.rho)
     seconds = time.perf_counter() - began - (compilation.seconds - compiled)
     return Prepared(data, problem, seconds)
-
-
-def default_delta(radius: float) -> float:
-    """Δ for data that bring none: R/10 to one significant digit, the paper's proportion.
-
-    Parameters
-    ----------
-    radius : float
-        max_k ‖[x_k, ρ]‖.
-    """
-    return float(f"{radius / 10:.0e}")
 
 
 def warm_up(algorithm: str, problem: MarginProblem, compilation: Compilation) -> None:

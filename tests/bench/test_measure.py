@@ -1,4 +1,4 @@
-"""What stands around a solver's run: Δ by default, failures as records, memory."""
+"""What stands around a solver's run: failures as records, memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,6 @@ from pdmbench.bench import measure, memory
 from pdmbench.bench.plan import Cell
 from pdmbench.errors import DataError, DownloadError, SolverUnavailable
 from pdmbench.solvers.base import BudgetExhausted, Status
-
-
-@pytest.mark.parametrize(
-    ("radius", "delta"), [(2.449, 0.2), (4.0, 0.4), (10.77, 1.0), (1.0, 0.1), (9847.0, 1000.0)]
-)
-def test_default_delta_is_a_tenth_of_R_to_one_digit(radius, delta):
-    assert measure.default_delta(radius) == delta
 
 
 @pytest.mark.parametrize(
