@@ -8,6 +8,7 @@ from pdmbench.kernels import pdm
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.base import KernelSolver, Monitor, Settings, Solution
 from pdmbench.solvers.perceptron_like import PerceptronRun
+from pdmbench.theory import accuracies
 
 
 def rule(eps: float, multiple: bool):
@@ -47,13 +48,3 @@ class SuccessivePDM(KernelSolver):
                 run.converge(rule(eps, multiple=True))
 
         return run.until_converged(train)
-
-
-def accuracies(eps: float, eta: float) -> list[float]:
-    """ε₀ = 1/2, ε_{n+1} = ε_n/η, the last one ε itself: 0.5, 0.0625, 0.01 for ε = 0.01, η = 8."""
-    sequence = []
-    current = 0.5
-    while current > eps:
-        sequence.append(current)
-        current /= eta
-    return [*sequence, eps]
