@@ -299,8 +299,9 @@ class _Run:
         core = self.cores.pop()
         job = Job(cell=cell, beta=beta, core=core, jobs=self.options.jobs, debug=self.options.debug)
         self.observer.on_start(cell)
-        process = CellProcess(job, prepared, self.observer.report, self.options.fork)
-        self.running[process] = _Running(cell, core, lock, compile_seconds)
+        with _uninterrupted():  # else Ctrl-C might reach a forked process while it still looks like this one
+            process = CellProcess(job, prepared, self.observer.report, self.options.fork)
+            self.running[process] = _Running(cell, core, lock, compile_seconds)
 
     def _warn_once(self) -> None:
         if not self.warned:
