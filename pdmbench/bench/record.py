@@ -52,7 +52,7 @@ class Record:
     train_seconds : float
         CPU seconds of training alone.
     wall_seconds : float
-        Wall-clock seconds of the cell's process.
+        Wall-clock seconds of training and certifying, or until the cell's process was ended.
     compile_seconds, load_seconds : float
         Seconds spent on compiling kernels and on loading the data set, never part of training.
     peak_rss_mb, peak_anon_mb : float
