@@ -16,8 +16,8 @@ from benchmarks import certified, generate, kernels, publish, scaling
 from benchmarks.harness import Report, pin
 from benchmarks.sources import Source, parse
 from benchmarks.yardstick import Yardstick
-from pdmbench.data.paths import root
 from pdmbench.errors import PdmbenchError
+from pdmbench.paths import root
 
 HERE = Path(__file__).resolve().parent
 

@@ -50,8 +50,7 @@ def gather(jobs: int = 1) -> dict:
 
 def installation() -> dict:
     """Where things lie, and the state of the compiled kernels."""
-    from pdmbench import kernels
-    from pdmbench.data import paths
+    from pdmbench import kernels, paths
 
     compiled = len(list(kernels.CACHE_FOLDER.rglob("*.nbi")))
     return {

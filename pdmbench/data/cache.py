@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdmbench.data.classes import Classes
-from pdmbench.data.paths import root
 from pdmbench.data.writer import Packed
 from pdmbench.errors import DataError, PdmbenchError
+from pdmbench.paths import root
 from pdmbench.patterns import LAYOUTS, Patterns
 
 VERSION = 4

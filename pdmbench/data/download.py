@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from pdmbench.data import paths, verify
+from pdmbench import paths
+from pdmbench.data import verify
 from pdmbench.data.transfer import Failed, Part, Report, download, tell
 from pdmbench.errors import DataError, DownloadError
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pdmbench.data import cache, download, paths, registry, sources
+from pdmbench import paths
+from pdmbench.data import cache, download, registry, sources
 from pdmbench.data.sources import OwnFile
 
 CACHED, DOWNLOADED, BUILT_IN, ABSENT = "cached", "downloaded", "built in", "absent"

@@ -12,7 +12,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from pdmbench.data.paths import root
+from pdmbench.paths import root
 
 
 def _cache_folder() -> Path:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pdmbench.data.paths import root
 from pdmbench.errors import SolverUnavailable
+from pdmbench.paths import root
 from pdmbench.problem import MarginProblem
 from pdmbench.solvers.base import Monitor, Settings, Solution, Solver, Status
 from pdmbench.solvers.explicit import blocks
