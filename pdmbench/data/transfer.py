@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[str], None]
 
-WAITS = (
-    0.5,
-    1.0,
-    2.0,
-)  # seconds before each new try; a try that got further than all before starts them anew
+WAITS = (0.5, 1.0, 2.0)  # seconds before each new try; one that got further than all before starts them anew
 TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two pieces
 _PIECE = 1 << 16
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # HTTP statuses that a later try may not meet

@@ -1,4 +1,4 @@
-"""One sweep of the perceptron with fixed margin."""
+"""Sweeps of the perceptron with fixed margin."""
 
 from __future__ import annotations
 

@@ -14,14 +14,12 @@ from numba.extending import overload
 
 from pdmbench.kernels import INLINED
 from pdmbench.kernels.vector import dot8, prefetch
-from pdmbench.patterns import GROUP, HEAD, ConstantRows, DenseRows, SparseRows
+from pdmbench.patterns import CACHE_LINE, GROUP, HEAD, ConstantRows, DenseRows, SparseRows
 
-_HEAD, _GROUP = (
-    np.uint64(HEAD),
-    np.uint64(GROUP),
-)  # unsigned: numba then leaves out the branch for negative indices
-_LINE = 64  # bytes fetched at a time; the processor follows a row by itself after its first lines
+# Unsigned: numba then leaves out the branch for negative indices.
+_HEAD, _GROUP = np.uint64(HEAD), np.uint64(GROUP)
 _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
+_LINE = CACHE_LINE  # bytes fetched at a time; the processor follows a row by itself after its first lines
 
 
 def _dot_constant(rows, k, w, factor):

@@ -13,7 +13,9 @@ import math
 import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)  # parsing overlaps with the thread that reads
+from pdmbench.kernels import OPTIONS
+
+_jit = numba.njit(cache=True, nogil=True, **OPTIONS)  # parsing overlaps with the thread that reads
 
 _TAB, _NEWLINE, _RETURN, _BLANK, _HASH, _PLUS, _MINUS, _POINT, _COLON = (ord(c) for c in "\t\n\r #+-.:")
 _ZERO, _NINE, _LARGE_E, _SMALL_E, _Q, _I, _D = (ord(c) for c in "09Eeqid")
@@ -153,9 +155,8 @@ def _number(text, i, fives):
         power += -exponent if negative else exponent
     if mantissa == _U0:
         return 0.0, i
-    if (
-        not cut and mantissa <= _EXACT and -22 <= power <= 22
-    ):  # one rounding of two exact numbers (Clinger 1990)
+    if not cut and mantissa <= _EXACT and -22 <= power <= 22:
+        # One rounding of two exact numbers (Clinger 1990).
         value = np.float64(mantissa)
         value = value / _POWERS_OF_TEN[-power] if power < 0 else value * _POWERS_OF_TEN[power]
     else:
