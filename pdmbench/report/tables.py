@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from pdmbench.bench.record import Record
 from pdmbench.errors import UsageError
-from pdmbench.report import grid
+from pdmbench.report import export, grid
 from pdmbench.report.cells import PAPER, Cell, Problem, Row, limit_of, rows, title
 from pdmbench.report.published import Published
 from pdmbench.solvers.base import Status
@@ -217,7 +217,7 @@ def render(tables: Table | Sequence[Table], style: str) -> str:
     """
     several = [tables] if isinstance(tables, Table) else list(tables)
     if style == "json":
-        objects = [_json(table) for table in several]
+        objects = [export.json_object(table) for table in several]
         chosen = objects[0] if isinstance(tables, Table) else objects
         return json.dumps(chosen, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if style == "latex":
@@ -227,7 +227,7 @@ def render(tables: Table | Sequence[Table], style: str) -> str:
     one = {
         "text": lambda t: grid.text(as_grid(t)),
         "markdown": lambda t: grid.markdown(as_grid(t)),
-        "csv": _csv,
+        "csv": export.csv_text,
     }
     return "\n".join(one[style](table) for table in several)
 
@@ -336,70 +336,6 @@ def _remarks(found: Sequence[Row]) -> list[str]:
     if jobs > 1:
         remarks.append(f"Times were taken with up to {jobs} cells running at once.")
     return remarks
-
-
-def _csv(table: Table) -> str:
-    """Plain numbers in the units of the headings; a standard deviation has a column where there is any."""
-    headings = ["data set"] + (["solver"] if table.number == "others" else []) + ["eps", "delta", "rho"]
-    spreads = [
-        any(line.entries[k].std is not None for line in table.lines) for k in range(len(table.columns))
-    ]
-    for column, spread in zip(table.columns, spreads, strict=True):
-        name = (
-            f"{column.algorithm} {column.quantity.heading}" if column.algorithm else column.quantity.heading
-        )
-        headings += [name, f"{name} std"] if spread else [name]
-    headings += ["notes"] if table.notes else []
-    body: list[list[object]] = [headings]
-    for line in table.lines:
-        values: list[object] = [*line.headings, line.problem.eps, line.problem.delta, line.problem.rho]
-        for entry, spread in zip(line.entries, spreads, strict=True):
-            values.append(entry.why if entry.mean is None else entry.mean)
-            if spread:
-                values.append(entry.std)
-        if table.notes:
-            values.append("; ".join(table.notes[k - 1] for entry in line.entries for k in entry.notes))
-        body.append(values)
-    return grid.csv_text(body)
-
-
-def _json(table: Table) -> dict:
-    lines = []
-    for line in table.lines:
-        solver = {"solver": line.headings[1]} if table.number == "others" else {}
-        problem = line.problem
-        values = [
-            {
-                "algorithm": column.algorithm,
-                "quantity": column.quantity.name,
-                "mean": entry.mean,
-                "std": entry.std,
-                "seeds": entry.seeds,
-                "why": entry.why,
-                "text": entry.text,
-                "published": entry.published,
-                "ratio": entry.ratio,
-                "notes": list(entry.notes),
-            }
-            for column, entry in zip(table.columns, line.entries, strict=True)
-        ]
-        lines.append(
-            {
-                "dataset": problem.dataset,
-                "title": line.headings[0],
-                **solver,
-                "eps": problem.eps,
-                "delta": problem.delta,
-                "rho": problem.rho,
-                "cells": values,
-            }
-        )
-    columns = [
-        {"algorithm": c.algorithm, "quantity": c.quantity.name, "unit": c.quantity.heading}
-        for c in table.columns
-    ]
-    below = {"notes": list(table.notes), "remarks": list(table.remarks)}
-    return {"table": table.number, "title": table.title, "columns": columns, "rows": lines, **below}
 
 
 def _optional(value: float | None, digits: int) -> str:
