@@ -43,7 +43,7 @@ MODULES = {
         class Mine(Solver):
             '''The difference of the class means, as one sum of all patterns.'''
 
-            name = title = "mine"
+            name = "mine"
 
             def solve(self, problem, settings, monitor):
                 monitor.start()
@@ -64,7 +64,7 @@ MODULES = {
                 pass
 
         class Crashes(KernelSolver):
-            name = title = "crashes"
+            name = "crashes"
 
             def solve(self, problem, settings, monitor):
                 return 1 / 0

@@ -200,13 +200,10 @@ class Solver(ABC):
     Attributes
     ----------
     name : str
-        What ``--algorithm`` and records call it.
-    title : str
-        What tables call it.
+        What ``--algorithm`` and records call it; tables too, where they know no other title.
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
 
     @abstractmethod
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:

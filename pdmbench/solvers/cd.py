@@ -28,7 +28,7 @@ CG_TOLERANCE, CG_LIMIT = 0.1, 60
 class CertifiedDescent(KernelSolver):
     """Dual coordinate descent on many features, Newton's method on growing samples on few."""
 
-    name, title = "cd", "CD (ours)"
+    name = "cd"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         few = problem.n <= FEW_FEATURES and problem.delta > 0.0

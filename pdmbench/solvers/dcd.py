@@ -73,7 +73,7 @@ class _DCD(Solver):
 class DCDL1(_DCD):
     """DCD-L1: the hinge loss with C = ∞ on the explicit extension, so its weights carry the I_k."""
 
-    name, title = "dcd-l1", "DCD-L1"
+    name = "dcd-l1"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         return self._train(problem, settings, monitor, HINGE, HARD)
@@ -82,7 +82,7 @@ class DCDL1(_DCD):
 class DCDL2(_DCD):
     """DCD-L2: the squared hinge loss with C = 1/(2Δ²) on the original data."""
 
-    name, title = "dcd-l2", "DCD-L2"
+    name = "dcd-l2"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         cost = 0.5 / problem.delta**2 if problem.delta > 0.0 else HARD

@@ -39,7 +39,7 @@ class _Decomposition(Solver):
 class LIBSVM(_Decomposition):
     """LIBSVM's SMO; ``eps`` is its tolerance on the violation of the optimality conditions."""
 
-    name, title = "svm", "LIBSVM"
+    name = "svm"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         from sklearn.svm import SVC
@@ -61,7 +61,7 @@ class SVMLight(_Decomposition):
     The training time is the CPU time of that program, the reading of its input included.
     """
 
-    name, title = "svm-light", "SVM-light"
+    name = "svm-light"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         from sklearn.datasets import dump_svmlight_file

@@ -25,7 +25,7 @@ class MPU(KernelSolver):
         Also end as soon as an exact pass shows min_k a·y_k ≥ (1−ε) ‖a‖²/t.
     """
 
-    name, title = "mpu", "MPU"
+    name = "mpu"
 
     def __init__(self, early_stopping: bool = True):
         self.early_stopping = early_stopping

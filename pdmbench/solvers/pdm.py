@@ -26,7 +26,7 @@ class PDM(KernelSolver):
     Single updates in the first full epoch, multiple ones after it.
     """
 
-    name, title = "pdm", "PDM"
+    name = "pdm"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         run = PerceptronRun(problem, settings, monitor)
@@ -38,7 +38,7 @@ class PDM(KernelSolver):
 class SuccessivePDM(KernelSolver):
     """PDM-succ: runs of decreasing ε, each continuing from where the one before converged."""
 
-    name, title = "pdm-succ", "PDM-succ"
+    name = "pdm-succ"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         run = PerceptronRun(problem, settings, monitor)

@@ -28,7 +28,7 @@ class Perceptron(KernelSolver):
         Present y_k/‖y_k‖ in place of y_k.
     """
 
-    name, title = "perceptron", "Perceptron"
+    name = "perceptron"
 
     def __init__(self, normalise: bool = False):
         self.normalise = normalise
@@ -50,7 +50,7 @@ class DualPerceptron(KernelSolver):
         Present y_k/‖y_k‖ in place of y_k.
     """
 
-    name, title = "perceptron-dual", "Perceptron (dual)"
+    name = "perceptron-dual"
 
     def __init__(self, normalise: bool = False):
         self.normalise = normalise
@@ -105,7 +105,7 @@ class Margitron(KernelSolver):
         When ε' or b is out of range.
     """
 
-    name, title = "margitron", "Margitron"
+    name = "margitron"
 
     def __init__(self, exponent: float = 0.5, b: float | None = None, normalise: bool = False):
         if not 0.0 < exponent < 2.0:
@@ -139,7 +139,7 @@ class MarginPerceptron(Margitron):
         Present y_k/‖y_k‖ in place of y_k.
     """
 
-    name, title = "perceptron-margin", "Perceptron (margin)"
+    name = "perceptron-margin"
 
     def __init__(self, b: float | None = None, normalise: bool = False):
         super().__init__(1.0, b, normalise)
@@ -153,7 +153,7 @@ class ALMA2(KernelSolver):
     the *normalised* patterns; and not before 8(1−α)²/(αγ̂)² of them, when the threshold has come down to γ̂.
     """
 
-    name, title = "alma2", "ALMA₂"
+    name = "alma2"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         run = PerceptronRun(problem, replace(settings, start=None), monitor)

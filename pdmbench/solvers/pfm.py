@@ -18,7 +18,7 @@ class PFM(KernelSolver):
     Ends at once when β exceeds the best bound ‖a‖/t ≥ γ_d seen: it then cannot converge.
     """
 
-    name, title = "pfm", "PFM"
+    name = "pfm"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         beta = settings.beta
@@ -47,7 +47,7 @@ class PFM(KernelSolver):
 class PFMSuccessive(PFM):
     """PFM for the margin that PDM-succ reached: the right half of Table 1."""
 
-    name, title = "pfm-succ", "PFM (succ)"
+    name = "pfm-succ"
 
 
 def _unreachable(beta: float, bound: float) -> str:

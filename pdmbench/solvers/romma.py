@@ -19,7 +19,7 @@ class ROMMA(KernelSolver):
     Ends when a full epoch finds all w·y_k ≥ 1 − ε; ‖w‖ ≤ 1/γ_d throughout, hence γ'_d ≥ (1−ε) γ_d.
     """
 
-    name, title = "romma", "ROMMA"
+    name = "romma"
 
     def solve(self, problem: MarginProblem, settings: Settings, monitor: Monitor) -> Solution:
         weights, dual = problem.zero_weights(), np.zeros(problem.m)
@@ -104,7 +104,7 @@ class NAROMMA(ROMMA):
     Carries 1/ℓ̂ ≥ γ_d along and ends when a full epoch finds all w·y_k/‖w‖ ≥ (1 − ε)/ℓ̂.
     """
 
-    name, title = "naromma", "NAROMMA"
+    name = "naromma"
 
     @staticmethod
     def _start(problem, first, weights, dual):

@@ -14,7 +14,7 @@ from pdmbench.solvers.base import Solution, Solver, Status
 class KillsItsWorkerOnce(Solver):
     """Kills the process above the first time, converges the second."""
 
-    name = title = "kills-its-worker-once"
+    name = "kills-its-worker-once"
 
     def solve(self, problem, settings, monitor):
         monitor.start()
@@ -29,7 +29,7 @@ class KillsItsWorkerOnce(Solver):
 class NeverEnds(Solver):
     """Says where it runs, then waits."""
 
-    name = title = "never-ends"
+    name = "never-ends"
 
     def solve(self, problem, settings, monitor):
         path = Path(os.environ["RUNNING"])
@@ -41,7 +41,7 @@ class NeverEnds(Solver):
 class Crashes(Solver):
     """Fails as no solver should."""
 
-    name = title = "crashes"
+    name = "crashes"
 
     def solve(self, problem, settings, monitor):
         return 1 / 0

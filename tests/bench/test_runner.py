@@ -45,8 +45,6 @@ def await_end(*processes: psutil.Process) -> None:
 class Fake(Solver):
     """Returns the mean pattern at once, or does what its name says."""
 
-    title = "fake"
-
     def __init__(self, name: str):
         self.name = name
 
