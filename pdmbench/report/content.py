@@ -158,7 +158,7 @@ def commands(records: Iterable[Record], own: str | None = None) -> list[str]:
             word
             for name, value in zip(names, options, strict=True)
             if value is not None
-            for word in (f"--{name}", f"{value:g}" if isinstance(value, float) else str(value))
+            for word in (f"--{name}", _exact(value) if isinstance(value, float) else str(value))
         ]
         same: dict[tuple[int, int], list[str]] = {}
         for algorithm, seeds in algorithms.items():
@@ -169,6 +169,12 @@ def commands(records: Iterable[Record], own: str | None = None) -> list[str]:
             named = [word for name in _grouped(chosen) for word in ("-a", name)]
             lines.append(shlex.join(["pdmbench", "run", *given, *named, "--seed", str(first), *repeats]))
     return [*lines, own or "pdmbench report"]
+
+
+def _exact(value: float) -> str:
+    """The short form of a number where that is the number itself."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _grouped(algorithms: Sequence[str]) -> list[str]:
