@@ -157,10 +157,14 @@ def _receive(source: Path | str, part: Part, file: FileSpec, report: Report | No
 
 def _copy(source: Path, part: Part) -> bool:
     """Copy a mirror's file. False: a copy is never continued."""
-    if not source.is_file():
+    try:
+        original = source.open("rb") if source.is_file() else None
+    except OSError as error:
+        raise Failed(error.strerror or str(error)) from error
+    if original is None:
         raise Failed("no such file")
     part.discard()
-    with open(source, "rb") as original, open(part.path, "wb") as copy:
+    with original, open(part.path, "wb") as copy:
         part.need(os.fstat(original.fileno()).st_size)
         shutil.copyfileobj(original, copy, 1 << 20)
     return False
