@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pdmbench.kernels import margins, romma
@@ -11,12 +13,14 @@ from pdmbench.solvers.base import BudgetExhausted, KernelSolver, Monitor, Settin
 
 # The patterns updated in the last full epoch, after Ishibashi, Hatano & Takeda; the limit of 12 is a choice.
 LEVELS = (Level(12, np.nan),)
+DIVERGED = "‖w‖ has grown beyond all numbers: the data seem not to be separable without Δ"
 
 
 class ROMMA(KernelSolver):
     """Aggressive ROMMA: w becomes the shortest vector in the intersection of two half-spaces.
 
-    Ends when a full epoch finds all w·y_k ≥ 1 − ε; ‖w‖ ≤ 1/γ_d throughout, hence γ'_d ≥ (1−ε) γ_d.
+    Ends when a full epoch finds all w·y_k ≥ 1 − ε; ‖w‖ ≤ 1/γ_d throughout, hence γ'_d ≥ (1−ε) γ_d. Where
+    there is no γ_d > 0, ‖w‖ has no bound, and the run fails when it overflows.
     """
 
     name = "romma"
@@ -50,6 +54,8 @@ class ROMMA(KernelSolver):
             while True:
                 self._recompute(problem, state, weights, dual)
                 updated, n_updated = sets.full_epoch(order.patterns, np.nan)
+                if not math.isfinite(state[1]):  # no product is then less than 1 − ε
+                    raise BudgetExhausted(Status.FAILED)
                 monitor.epoch(problem, state[2], lambda: self._vector(problem, state, weights, dual))
                 if not n_updated:
                     break
@@ -61,8 +67,13 @@ class ROMMA(KernelSolver):
         except BudgetExhausted as end:
             status = end.status
         seconds = monitor.seconds()
-        weights, dual = self._vector(problem, state, weights, dual)
-        return Solution(status, weights, dual, round(state[2]), sets.row_products, monitor.epochs, seconds)
+        if status is Status.FAILED:
+            vector, note = (np.zeros(problem.n + 1), np.zeros(problem.m)), DIVERGED
+        else:
+            vector, note = self._vector(problem, state, weights, dual), None
+        return Solution(
+            status, *vector, round(state[2]), sets.row_products, monitor.epochs, seconds, note=note
+        )
 
     @staticmethod
     def _start(problem, first, weights, dual):
@@ -83,7 +94,8 @@ class ROMMA(KernelSolver):
     @staticmethod
     def _recompute(problem, state, weights, dual):
         """‖w‖² is tracked incrementally and drifts."""
-        state[1] = state[0] ** 2 * margins.squared_norm(weights, dual, problem.y.delta2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            state[1] = state[0] ** 2 * margins.squared_norm(weights, dual, problem.y.delta2)
 
     @staticmethod
     def _vector(problem, state, weights, dual):

@@ -231,3 +231,16 @@ def test_early_stopping_ends_no_later():
     early, late = (solve(MPU(early_stopping=stop), drawn, eps=0.02) for stop in (True, False))
     assert early.full_epochs < late.full_epochs
     assert early.updates <= late.updates
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", SOLVERS)
+def test_inseparable_data_without_extension_are_not_solved(name):
+    """No vector has a positive margin, so no run may converge: a limit ends it, or an overflow."""
+    for seed in range(3):
+        problem = inseparable(seed, "dense", 0.0, m=30, n=3).problem
+        solution = SOLVERS[name].solve(problem, Settings(eps=0.05, seed=seed), Monitor(max_epochs=200))
+        assert solution.status in (Status.EPOCH_LIMIT, Status.FAILED)
+        assert (solution.status is Status.FAILED) == (solution.note is not None)
+        assert np.isfinite(solution.weights).all()
+        assert solution.certify(problem).margin <= 0.0
