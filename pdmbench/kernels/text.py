@@ -103,25 +103,31 @@ def _nearest(mantissa, power, fives):
 
 
 @_jit
+def _at(text, i):
+    """The byte at a position that is not negative: numba then need not ask whether it counts from the end."""
+    return text[np.uint64(i)]
+
+
+@_jit
 def _number(text, i, fives):
     """The decimal number at position i, exactly rounded, and the position after it; -1 if it is not plain."""
     sign = 1.0
-    if text[i] == _MINUS or text[i] == _PLUS:
-        if text[i] == _MINUS:
+    if _at(text, i) == _MINUS or _at(text, i) == _PLUS:
+        if _at(text, i) == _MINUS:
             sign = -1.0
         i += 1
     first = i
     mantissa = _U0
-    while _ZERO <= text[i] <= _NINE:
-        mantissa = mantissa * _U10 + np.uint64(text[i] - _ZERO)
+    while _ZERO <= _at(text, i) <= _NINE:
+        mantissa = mantissa * _U10 + np.uint64(_at(text, i) - _ZERO)
         i += 1
     digits = i - first
     power = 0
-    if text[i] == _POINT:
+    if _at(text, i) == _POINT:
         i += 1
         point = i
-        while _ZERO <= text[i] <= _NINE:
-            mantissa = mantissa * _U10 + np.uint64(text[i] - _ZERO)
+        while _ZERO <= _at(text, i) <= _NINE:
+            mantissa = mantissa * _U10 + np.uint64(_at(text, i) - _ZERO)
             i += 1
         power = point - i
         digits -= power
@@ -129,26 +135,26 @@ def _number(text, i, fives):
         return 0.0, -1
     cut = False
     if digits > _MAX_DIGITS:
-        while text[first] == _ZERO or text[first] == _POINT:
-            digits -= text[first] == _ZERO
+        while _at(text, first) == _ZERO or _at(text, first) == _POINT:
+            digits -= _at(text, first) == _ZERO
             first += 1
         cut = digits > _MAX_DIGITS
         if cut:  # the leading digits alone: the number lies between their mantissa and the next one
             mantissa, kept = _U0, 0
             while kept < _MAX_DIGITS:
-                if text[first] != _POINT:
-                    mantissa = mantissa * _U10 + np.uint64(text[first] - _ZERO)
+                if _at(text, first) != _POINT:
+                    mantissa = mantissa * _U10 + np.uint64(_at(text, first) - _ZERO)
                     kept += 1
                 first += 1
             power += digits - _MAX_DIGITS
-    if text[i] == _SMALL_E or text[i] == _LARGE_E:
+    if _at(text, i) == _SMALL_E or _at(text, i) == _LARGE_E:
         i += 1
-        negative = text[i] == _MINUS
-        if negative or text[i] == _PLUS:
+        negative = _at(text, i) == _MINUS
+        if negative or _at(text, i) == _PLUS:
             i += 1
         first, exponent = i, 0
-        while _ZERO <= text[i] <= _NINE:
-            exponent = exponent * 10 + np.int64(text[i] - _ZERO)
+        while _ZERO <= _at(text, i) <= _NINE:
+            exponent = exponent * 10 + np.int64(_at(text, i) - _ZERO)
             i += 1
         if i == first or i - first > 5:
             return 0.0, -1
@@ -168,7 +174,7 @@ def _number(text, i, fives):
 
 @_jit
 def _skip_blanks(text, i):
-    while text[i] == _BLANK or text[i] == _TAB or text[i] == _RETURN:
+    while _at(text, i) == _BLANK or _at(text, i) == _TAB or _at(text, i) == _RETURN:
         i += 1
     return i
 
@@ -208,32 +214,37 @@ def parse_svmlight(text, start, labels, ends, indices, values, row, entry, fives
         line, row_entry = i, entry
         i = _skip_blanks(text, i)
         plain = True
-        if text[i] != _NEWLINE and text[i] != _HASH:
+        if _at(text, i) != _NEWLINE and _at(text, i) != _HASH:
             labels[row], i = _number(text, i, fives)
-            plain = i >= 0 and _ends_token(text[i])
+            plain = i >= 0 and _ends_token(_at(text, i))
             if plain:
                 i = _skip_blanks(text, i)
-                if text[i] == _Q and text[i + 1] == _I and text[i + 2] == _D and text[i + 3] == _COLON:
+                if (
+                    _at(text, i) == _Q
+                    and _at(text, i + 1) == _I
+                    and _at(text, i + 2) == _D
+                    and _at(text, i + 3) == _COLON
+                ):
                     first = i + 4
                     i = first
-                    while _ZERO <= text[i] <= _NINE:
+                    while _ZERO <= _at(text, i) <= _NINE:
                         i += 1
-                    plain = i > first and _ends_token(text[i])
+                    plain = i > first and _ends_token(_at(text, i))
                 previous = -1
                 while plain:
                     i = _skip_blanks(text, i)
-                    if text[i] == _NEWLINE or text[i] == _HASH:
+                    if _at(text, i) == _NEWLINE or _at(text, i) == _HASH:
                         break
                     first, index = i, 0
-                    while _ZERO <= text[i] <= _NINE:
-                        index = index * 10 + np.int64(text[i] - _ZERO)
+                    while _ZERO <= _at(text, i) <= _NINE:
+                        index = index * 10 + np.int64(_at(text, i) - _ZERO)
                         i += 1
-                    if i == first or i - first > 10 or index > MAX_INDEX or text[i] != _COLON:
+                    if i == first or i - first > 10 or index > MAX_INDEX or _at(text, i) != _COLON:
                         plain = False
                         break
                     i = _skip_blanks(text, i + 1)
                     value, i = _number(text, i, fives)
-                    if i < 0 or not _ends_token(text[i]):
+                    if i < 0 or not _ends_token(_at(text, i)):
                         plain = False
                         break
                     unsorted |= index <= previous
@@ -246,7 +257,7 @@ def parse_svmlight(text, start, labels, ends, indices, values, row, entry, fives
                 row += 1
         if not plain:
             return line, row, row_entry, unsorted
-        while text[i] != _NEWLINE:
+        while _at(text, i) != _NEWLINE:
             i += 1
         i += 1
     return i, row, entry, unsorted
@@ -276,13 +287,13 @@ def parse_table(text, start, separator, out, row, fives):
         line = i
         for column in range(columns):
             out[row, column], i = _number(text, i, fives)
-            if i < 0 or (column + 1 < columns and text[i] != separator):
+            if i < 0 or (column + 1 < columns and _at(text, i) != separator):
                 return line, row
             i += 1
         i -= 1
-        if text[i] == _RETURN:
+        if _at(text, i) == _RETURN:
             i += 1
-        if text[i] != _NEWLINE:
+        if _at(text, i) != _NEWLINE:
             return line, row
         i += 1
         row += 1
