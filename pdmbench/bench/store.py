@@ -17,12 +17,15 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
 from pdmbench.bench.record import Record
 from pdmbench.errors import DataError
 from pdmbench.solvers.base import TracePoint
+
+T = TypeVar("T")
 
 LONGEST_TRACE = 1000  # points; more than a plot can show
 
@@ -134,8 +137,7 @@ class Store:
 
     def environments(self) -> dict[str, dict]:
         """All environments by their id."""
-        found = sorted((self.folder / "environments").glob("*.json"))
-        return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in found}
+        return self._files("environments/*.json", json.loads)
 
     def write_trace(self, key: str, points: Iterable[TracePoint]) -> None:
         """Store the trace of the cell ``key``, over an older one; of a long one every so manyth point."""
@@ -147,8 +149,17 @@ class Store:
 
     def traces(self) -> dict[str, list[TracePoint]]:
         """All traces by :meth:`Record.cell_key`."""
-        found = sorted((self.folder / "traces").glob("*.jsonl"))
-        return {path.stem: [_point(line) for line in path.read_text().splitlines()] for path in found}
+        return self._files("traces/*.jsonl", lambda text: [_point(line) for line in text.splitlines()])
+
+    def _files(self, pattern: str, parse: Callable[[str], T]) -> dict[str, T]:
+        """The content of some files by their stems."""
+        found = {}
+        for path in sorted(self.folder.glob(pattern)):
+            try:
+                found[path.stem] = parse(path.read_text(encoding="utf-8"))
+            except (ValueError, TypeError, AttributeError):
+                raise DataError("cannot be read", str(path), "mend or delete that file") from None
+        return found
 
 
 def _point(line: str) -> TracePoint:

@@ -137,6 +137,18 @@ def test_trace_comes_back(store):
     assert store.traces() == {"cell": points}
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("environments/x.json", "{"), ("traces/x.jsonl", "1\n"), ("traces/x.jsonl", '{"a": 1}\n')],
+)
+def test_a_file_that_cannot_be_read_is_named(store, name, content):
+    path = store.folder / name
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    with pytest.raises(DataError, match=f"{name}: cannot be read"):
+        store.environments(), store.traces()
+
+
 def test_a_bound_that_is_not_there_yet_is_null_on_disk_and_infinite_in_memory(store):
     store.write_trace("cell", [TracePoint(1, 0, 0.1, 0.0, float("inf"))])
     assert '"bound": null' in (store.folder / "traces" / "cell.jsonl").read_text()
