@@ -82,8 +82,8 @@ class MarginProblem:
     """
 
     def __init__(self, patterns: Patterns, labels: np.ndarray, delta: float, rho: float = 1.0):
-        if not (math.isfinite(delta) and delta >= 0):
-            raise UsageError(f"Δ must be a finite number ≥ 0, not {delta}", "--delta")
+        if not (math.isfinite(delta * delta) and delta >= 0):
+            raise UsageError(f"Δ must be a number ≥ 0 with a finite square, not {delta}", "--delta")
         if not (math.isfinite(rho) and rho > 0):
             raise UsageError(f"ρ must be a finite number > 0, not {rho}", "--rho")
         self.patterns, self.delta, self.rho = patterns, float(delta), float(rho)

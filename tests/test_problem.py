@@ -102,7 +102,7 @@ class TestByHand:
 
     @pytest.mark.parametrize(
         ("delta", "rho"),
-        [(-1, 1), (math.nan, 1), (math.inf, 1), (1, 0), (1, -1), (1, math.nan), (1, math.inf)],
+        [(-1, 1), (math.nan, 1), (math.inf, 1), (1e200, 1), (1, 0), (1, -1), (1, math.nan), (1, math.inf)],
     )
     def test_parameters_out_of_range(self, lopsided, delta, rho):
         with pytest.raises(UsageError, match="--rho" if delta == 1 else "--delta"):
