@@ -98,13 +98,13 @@ def _cut(stream, path: Path) -> Iterator[Text]:
             quick = len(chunk) >= SMALL
         if not chunk:
             break
-        head, newline, tail = chunk.rpartition(b"\n")
-        if not newline:
-            rest += tail
+        cut = chunk.rfind(b"\n") + 1
+        if not cut:
+            rest += chunk
             if len(rest) > LONGEST:
                 raise DataError("is too long", f"{path}, line {line}", "is it the right file?")
             continue
-        content, rest = rest + head + newline, tail
+        content, rest = b"".join((rest, memoryview(chunk)[:cut])), chunk[cut:]  # one copy
         yield Text(content, path, line, quick)
         line += content.count(b"\n")
     if rest:
