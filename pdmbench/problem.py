@@ -48,6 +48,27 @@ def default_delta(radius: float) -> float:
     return float(f"{radius / 10:.0e}")
 
 
+def _of_length_one(
+    weights: np.ndarray, dual: np.ndarray = np.zeros(0), unit: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same direction, its largest component between ½ and 1: squares then neither vanish nor overflow.
+
+    Multiplies by a power of two, which is exact.
+
+    Parameters
+    ----------
+    weights : ndarray
+    dual : ndarray
+    unit : float
+        Length that a dual coefficient of 1 stands for.
+    """
+    largest = max(np.abs(weights).max(initial=0.0), unit * np.abs(dual).max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return weights, dual
+    exponent = -math.frexp(largest)[1]
+    return np.ldexp(weights, exponent), np.ldexp(dual, exponent)
+
+
 class MarginProblem:
     """Maximise the directional margin min_k u·y_k over unit vectors u.
 
@@ -151,6 +172,7 @@ class MarginProblem:
         """
         if dual is None:
             weights, dual = self.polish(weights)
+        weights, dual = _of_length_one(weights, dual, self.delta)
         bound = self._bound(dual)
         if witness is not None:
             bound = min(bound, self._bound(witness))
@@ -179,10 +201,11 @@ class MarginProblem:
         dual : ndarray of shape (m,)
             max(0, 1 − s ā·ȳ_k)/Δ²; zero where Δ = 0, where no dual weights follow from ā.
         """
-        products = np.empty(self.m)
-        margins.augmented_products(self.y, self.slots(weights), products)
         if self.delta == 0.0:
             return weights, np.zeros(self.m)
+        weights, _ = _of_length_one(weights)
+        products = np.empty(self.m)
+        margins.augmented_products(self.y, self.slots(weights), products)
         scale = margins.best_scale(products, margins.squared_norm(weights, products[:0], 0.0), self.y.delta2)
         return scale * weights, np.maximum(0.0, 1.0 - scale * products) / self.y.delta2
 
@@ -192,7 +215,7 @@ class MarginProblem:
 
     def _bound(self, dual: np.ndarray) -> float:
         """‖Σ I_k y_k‖ / Σ I_k over the I_k > 0, which alone prove anything; infinite where there are none."""
-        dual = np.maximum(dual, 0.0)
+        _, dual = _of_length_one(np.zeros(0), np.maximum(dual, 0.0), self.R)
         total = math.fsum(dual)
         if not total > 0.0:
             return math.inf

@@ -116,6 +116,23 @@ def test_a_length_that_overflows_is_an_error_of_the_data():
         MarginProblem(patterns, np.array([1, -1], dtype=np.int8), 1.0)
 
 
+@pytest.mark.parametrize("size", [2.0**-480, 2.0**-300, 2.0**300, 2.0**480])
+def test_certificates_scale_with_the_data_and_not_at_all_with_the_vector(size):
+    """γ_d is homogeneous in (x, ρ, Δ); squares of the dual coefficients alone would vanish or overflow."""
+    problem, y = inseparable(7, LAYOUTS[0], 1.0)
+    weights = np.random.default_rng(7).normal(size=problem.n + 1)
+    dual = np.abs(y @ np.ones(y.shape[1]))
+    scaled = Patterns.from_csr(problem.patterns.to_csr().astype(np.float64) * size)
+    large = MarginProblem(scaled, problem.labels, problem.delta * size, problem.rho * size)
+    for given in (None, dual):
+        expected = problem.certify(weights, given)
+        for factor in (1.0, 1 / size, 1 / size**2):
+            found = large.certify(weights * size * factor, None if given is None else given * factor)
+            assert found.margin == approx(expected.margin * size, rel=1e-12)
+            assert found.bound == approx(expected.bound * size, rel=1e-12)
+            assert found.geometric_margin == approx(expected.geometric_margin * size, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("radius", "delta"), [(2.449, 0.2), (4.0, 0.4), (10.77, 1.0), (1.0, 0.1), (9847.0, 1000.0)]
 )
