@@ -104,11 +104,15 @@ def number(least: float = -math.inf, above: float = -math.inf, most: float = mat
     meaning = " ".join(["a finite number", *filter(None, limits)])
 
     def read(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError(meaning)
-        if not (least <= value <= most and value > above):
+        try:
+            value = float(value)
+        except OverflowError:  # TOML's integers know no limit
+            raise ValueError(meaning) from None
+        if not (math.isfinite(value) and least <= value <= most and value > above):
             raise ValueError(meaning)
-        return float(value)
+        return value
 
     return read
 

@@ -62,6 +62,7 @@ def test_a_path_is_meant_from_where_the_file_lies(write, tmp_path):
         ('eps = 1.0\n[[rows]]\ndataset = "adult"', "eps must be a number between 0 and 1, not 1.0"),
         ('eps = "x"\n[[rows]]\ndataset = "adult"', "eps must be a finite number"),
         ('[[rows]]\ndataset = "adult"\ndelta = -1', "delta must be a finite number of at least 0"),
+        (f'[[rows]]\ndataset = "adult"\ndelta = 1{"0" * 400}', "delta must be a finite number of at least 0"),
         ('seeds = [0.5]\n[[rows]]\ndataset = "adult"', "seeds must be a list, each item a whole number"),
         (
             'algorithms = ["pmd"]\n[[rows]]\ndataset = "adult"',
