@@ -39,7 +39,7 @@ class OwnFile:
     def key(self) -> str:
         """Name of the cache entry."""
         path = Path(self.name).resolve()
-        return f"{path.name}-{_hash(str(path))[:12]}"
+        return f"{path.name[:40]}-{_hash(str(path))[:12]}"  # a longer name might leave no room for the rest
 
     def is_current(self, entry: Entry) -> bool:
         """Whether the file is still the one the entry was made of; it is hashed only when it was touched."""
@@ -143,6 +143,10 @@ def find(source: str) -> OwnFile | Registered:
     if not source.endswith(".toml") and source not in registry.names():
         path = Path(source)
         if path.is_file():
+            try:
+                str(path.resolve()).encode()
+            except UnicodeEncodeError:  # records are text
+                raise DataError("its path is no text in this locale", ascii(source), "rename it") from None
             return OwnFile(source)
         if path.is_dir():
             raise DataError("is a folder", source, "give the path of a data file")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -190,6 +191,20 @@ def test_a_cache_that_cannot_be_written_can_be_read(own, cache, monkeypatch):
     own.write_bytes(b"1 1:1\n-1 1:2\n")
     with pytest.raises(DataError, match="PDMBENCH_CACHE names another folder"):
         data.load(own)
+
+
+def test_a_name_as_long_as_the_system_allows(cache, tmp_path):
+    path = tmp_path / ("é" * 127)  # 254 bytes
+    path.write_bytes(SPARSE)
+    assert data.load(path).patterns.nnz == 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are not any bytes here")
+def test_a_name_that_is_no_text(cache, tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.svm")
+    Path(path).write_bytes(SPARSE)
+    with pytest.raises(data.sources.DataError, match="no text in this locale; rename it"):
+        data.load(path)
 
 
 def test_clear_one_and_all(own, cache, tmp_path):
