@@ -39,6 +39,7 @@ def main() -> None:
     """Run the command line. Exit status: 0 done, 1 a cell failed, 2 bad usage or input, 130 interrupted."""
     from pdmbench.errors import PdmbenchError
 
+    _open_what_is_closed()
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     state = State()
     try:
@@ -58,6 +59,13 @@ def main() -> None:
         print("interrupted; what had finished is kept", file=sys.stderr)
         status = 130
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _open_what_is_closed() -> None:
+    """Give a standard stream that was closed (``>&-``) the null device, before a file takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for good
 
 
 def _refuse(line: str, state: State) -> int:

@@ -241,6 +241,15 @@ def test_json_is_records_and_nothing_else(shell):
     assert error == ""
 
 
+def test_a_stream_that_is_closed_is_no_concern(shell):
+    command = [sys.executable, "-m", "pdmbench", "run", "-d", "a.svm", "-a", "pdm"]
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" >&- 2>&-', "sh", *command], cwd=shell.folder, env=shell.environment
+    )
+    assert closed.returncode == 0
+    assert len(shell.store.records()) == 1
+
+
 def test_the_same_seed_gives_the_same_digits_and_another_seed_others(ran):
     shell, _ = ran
     out, _ = shell("run", "-d", "a.svm", "-a", "pdm", "--delta", "1", "--json", "--results", "again")
