@@ -145,16 +145,34 @@ class Record:
         ValueError
             When ``line`` is not a record.
         """
-        values = json.loads(line)
+        try:
+            values = json.loads(line)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
-        known = {field.name for field in fields(cls)}
+        known = {field.name: field.type for field in fields(cls)}
+        values = {key: value for key, value in values.items() if key in known}
+        for key, value in values.items():
+            if not _is(value, known[key]):
+                raise ValueError(f"{key} is {value!r}, no {known[key]}")
         try:
-            record = cls(**{key: value for key, value in values.items() if key in known})
+            record = cls(**values)
         except TypeError as missing:
             raise ValueError(str(missing)) from None
         object.__setattr__(record, "status", Status(record.status))
         return record
+
+
+_JSON = {"str": str, "Status": str, "int": int, "float": (int, float)}
+
+
+def _is(value: object, annotation: str) -> bool:
+    """Whether a JSON value is what a field's annotation says: ``kind`` or ``kind | None``."""
+    kind, _, none = annotation.partition(" | ")
+    if value is None:
+        return bool(none)
+    return isinstance(value, _JSON[kind]) and not isinstance(value, bool)
 
 
 def _exact(value: object) -> object:

@@ -44,10 +44,17 @@ def test_keys_of_other_versions_are_ignored(record):
     assert Record.from_json(json.dumps(values | {"colour": "green"})) == record
 
 
-@pytest.mark.parametrize("line", ["[]", "{", "{}", '{"dataset": "adult"}', "3"])
+@pytest.mark.parametrize("line", ["[]", "{", "{}", '{"dataset": "adult"}', "3", "[" * 100_000])
 def test_what_is_no_record_is_refused(line):
     with pytest.raises(ValueError):
         Record.from_json(line)
+
+
+@pytest.mark.parametrize(("key", "value"), [("eps", "x"), ("seed", None), ("note", [1]), ("margin", True)])
+def test_a_value_of_another_kind_makes_no_record(record, key, value):
+    values = json.loads(record.to_json())
+    with pytest.raises(ValueError, match=f"{key} is "):
+        Record.from_json(json.dumps(values | {key: value}))
 
 
 @pytest.mark.parametrize(
