@@ -39,7 +39,7 @@ def main() -> None:
     """Run the command line. Exit status: 0 done, 1 a cell failed, 2 bad usage or input, 130 interrupted."""
     from pdmbench.errors import PdmbenchError
 
-    _open_what_is_closed()
+    _prepare_streams()
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     state = State()
     try:
@@ -61,11 +61,12 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _open_what_is_closed() -> None:
-    """Give a standard stream that was closed (``>&-``) the null device, before a file takes its number."""
+def _prepare_streams() -> None:
+    """Let no stream stop a run: one that is closed (``>&-``), one that cannot say γ and Δ (``LC_ALL=C``)."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for good
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for good, with the number it had
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
 def _refuse(line: str, state: State) -> int:

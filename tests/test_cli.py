@@ -241,6 +241,12 @@ def test_json_is_records_and_nothing_else(shell):
     assert error == ""
 
 
+def test_a_stream_without_greek_letters_gets_question_marks(shell):
+    out, error = shell("run", "-d", "a.svm", "-a", "pdm", PYTHONIOENCODING="ascii")
+    assert "10?" in out.splitlines()[0]
+    assert "\\u0394 = " in error  # Python's own way with stderr
+
+
 def test_a_stream_that_is_closed_is_no_concern(shell):
     command = [sys.executable, "-m", "pdmbench", "run", "-d", "a.svm", "-a", "pdm"]
     closed = subprocess.run(
