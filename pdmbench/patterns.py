@@ -104,12 +104,9 @@ def pad_rows(
     """
     padded, place = group_places(lengths)
     total = int(padded.sum())
-    padding = np.ones(total, bool)
-    padding[place] = False
-    padded_indices = np.empty(total, dtype)
-    padded_indices[place] = indices + HEAD
     # The k-th position of a group can only be padding for k ≥ 1: slots 0, 1, 2.
-    padded_indices[padding] = np.flatnonzero(padding) % GROUP - 1
+    padded_indices = np.tile(np.arange(-1, GROUP - 1).astype(dtype), total // GROUP)
+    padded_indices[place] = indices + HEAD
     if values is None:
         return padded, padded_indices, None
     padded_values = np.zeros(total)

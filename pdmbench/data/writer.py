@@ -105,13 +105,19 @@ class LayoutWriter:
         lengths = np.diff(ends, prepend=0)
         if index_dtype(self._last + 1 - self.base) is np.uint32 and self._indices.dtype != np.uint32:
             self._indices.recast(np.uint32)
-        padded, indices, _ = pad_rows(
-            lengths, indices - indices.dtype.type(self.base), None, self._indices.dtype
+        if self._constant is not None:
+            self._append_constant(values, lengths)
+        padded, indices, data = pad_rows(
+            lengths,
+            indices - indices.dtype.type(self.base),
+            values if self._constant is None else None,
+            self._indices.dtype,
         )
         self._indptr.append(self._end + np.cumsum(padded))
         self._end += len(indices)
         self._indices.append(indices)
-        self._append_values(values, lengths)
+        if data is not None:
+            self._append_data(data)
         self.m += len(ends)
         self.nnz += len(values)
 
@@ -137,24 +143,26 @@ class LayoutWriter:
             self._base_known = True
             self._indices.recast(index_dtype(self._last + 1), 1)
 
-    def _append_values(self, values: np.ndarray, lengths: np.ndarray) -> None:
-        if self._constant is not None:
-            filled = lengths > 0
-            value = np.ones(len(lengths))
-            value[filled] = values[(np.cumsum(lengths) - lengths)[filled]]
-            if np.array_equal(np.repeat(value, lengths), values):
-                self._constant.append((value, lengths))
-                self._value.append(value)
-                return
-            earlier, self._constant = self._constant, None
-            self._value.discard()
-            for row_value, row_lengths in earlier:
-                self._append_values(np.repeat(row_value, row_lengths), row_lengths)
-        if self._data.dtype == np.float32 and exact_dtype(values) is np.float64:
+    def _append_constant(self, values: np.ndarray, lengths: np.ndarray) -> None:
+        """Write the one value of each row; where a row holds two, write the rows before it in full."""
+        filled = lengths > 0
+        value = np.ones(len(lengths))
+        value[filled] = values[(np.cumsum(lengths) - lengths)[filled]]
+        if np.array_equal(np.repeat(value, lengths), values):
+            self._constant.append((value, lengths))
+            self._value.append(value)
+            return
+        earlier, self._constant = self._constant, None
+        self._value.discard()
+        for row_value, row_lengths in earlier:
+            padded, place = group_places(row_lengths)
+            data = np.zeros(int(padded.sum()))
+            data[place] = np.repeat(row_value, row_lengths)
+            self._append_data(data)
+
+    def _append_data(self, data: np.ndarray) -> None:
+        if self._data.dtype == np.float32 and exact_dtype(data) is np.float64:
             self._data.recast(np.float64)
-        padded, place = group_places(lengths)
-        data = np.zeros(int(padded.sum()), self._data.dtype)
-        data[place] = values
         self._data.append(data)
 
     def _spread(self, n: int) -> None:
