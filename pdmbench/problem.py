@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,9 +49,12 @@ def default_delta(radius: float) -> float:
     return float(f"{radius / 10:.0e}")
 
 
-def _of_length_one(
-    weights: np.ndarray, dual: np.ndarray = np.zeros(0), unit: float = 1.0
-) -> tuple[np.ndarray, np.ndarray]:
+def _has_square(value: float) -> bool:
+    """Whether value² neither overflows nor loses digits to underflow."""
+    return sys.float_info.min <= value * value < math.inf
+
+
+def _of_length_one(weights: np.ndarray, dual: np.ndarray, unit: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """The same direction, its largest component between ½ and 1: squares then neither vanish nor overflow.
 
     Multiplies by a power of two, which is exact.
@@ -103,10 +107,12 @@ class MarginProblem:
     """
 
     def __init__(self, patterns: Patterns, labels: np.ndarray, delta: float, rho: float = 1.0):
-        if not (math.isfinite(delta * delta) and delta >= 0):
-            raise UsageError(f"Δ must be a number ≥ 0 with a finite square, not {delta}", "--delta")
-        if not (math.isfinite(rho) and rho > 0):
-            raise UsageError(f"ρ must be a finite number > 0, not {rho}", "--rho")
+        if not (delta == 0 or (delta > 0 and _has_square(delta))):
+            raise UsageError(
+                f"Δ must be 0, or above 0 with a square in a double's range, not {delta}", "--delta"
+            )
+        if not (rho > 0 and _has_square(rho)):
+            raise UsageError(f"ρ must be above 0 with a square in a double's range, not {rho}", "--rho")
         self.patterns, self.delta, self.rho = patterns, float(delta), float(rho)
         self.m, self.n, self.nnz = patterns.m, patterns.n, patterns.nnz
         self.labels = labels
@@ -203,7 +209,7 @@ class MarginProblem:
         """
         if self.delta == 0.0:
             return weights, np.zeros(self.m)
-        weights, _ = _of_length_one(weights)
+        weights, _ = _of_length_one(weights, np.zeros(0))
         products = np.empty(self.m)
         margins.augmented_products(self.y, self.slots(weights), products)
         scale = margins.best_scale(products, margins.squared_norm(weights, products[:0], 0.0), self.y.delta2)

@@ -102,7 +102,10 @@ class TestByHand:
 
     @pytest.mark.parametrize(
         ("delta", "rho"),
-        [(-1, 1), (math.nan, 1), (math.inf, 1), (1e200, 1), (1, 0), (1, -1), (1, math.nan), (1, math.inf)],
+        [
+            *[(-1, 1), (math.nan, 1), (math.inf, 1), (1e200, 1), (1e-160, 1)],
+            *[(1, 0), (1, -1), (1, math.nan), (1, math.inf), (1, 1e200), (1, 1e-160)],
+        ],
     )
     def test_parameters_out_of_range(self, lopsided, delta, rho):
         with pytest.raises(UsageError, match="--rho" if delta == 1 else "--delta"):
@@ -124,10 +127,10 @@ def test_certificates_scale_with_the_data_and_not_at_all_with_the_vector(size):
     dual = np.abs(y @ np.ones(y.shape[1]))
     scaled = Patterns.from_csr(problem.patterns.to_csr().astype(np.float64) * size)
     large = MarginProblem(scaled, problem.labels, problem.delta * size, problem.rho * size)
-    for given in (None, dual):
-        expected = problem.certify(weights, given)
+    for known in (None, dual):
+        expected = problem.certify(weights, known)
         for factor in (1.0, 1 / size, 1 / size**2):
-            found = large.certify(weights * size * factor, None if given is None else given * factor)
+            found = large.certify(weights * size * factor, None if known is None else known * factor)
             assert found.margin == approx(expected.margin * size, rel=1e-12)
             assert found.bound == approx(expected.bound * size, rel=1e-12)
             assert found.geometric_margin == approx(expected.geometric_margin * size, rel=1e-12)
