@@ -73,7 +73,7 @@ def find(key: str) -> Entry | None:
         patterns = Patterns(LAYOUTS[manifest["layout"]](**arrays), manifest["n"], manifest["nnz"])
         classes = Classes(tuple(manifest["classes"]), tuple(manifest["counts"]), members)
         return Entry(patterns, classes, manifest["base"], manifest["digest"], manifest["source"])
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, EOFError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

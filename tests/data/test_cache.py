@@ -92,6 +92,10 @@ def damage_array(folder):
     path.write_bytes(path.read_bytes()[:-1])
 
 
+def empty_array(folder):
+    (folder / "indices.npy").write_bytes(b"")
+
+
 def other_array(folder):
     np.save(folder / "indices.npy", np.arange(12))
 
@@ -125,6 +129,7 @@ def array_too_many(folder):
 @pytest.mark.parametrize(
     "harm",
     [
+        empty_array,
         damage_array,
         other_array,
         other_version,
