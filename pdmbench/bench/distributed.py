@@ -187,6 +187,15 @@ class _Run:
         return max(1, hosts[urlparse(address).hostname])
 
 
+def _is_address(text: str) -> bool:
+    """Whether this is ``host:port``, after the name of a transport or without one."""
+    try:
+        parts = urlparse(text if "://" in text else f"tcp://{text}")
+        return parts.scheme in ("tcp", "tls", "ws", "wss", "ucx") and bool(parts.hostname and parts.port)
+    except ValueError:  # a port beyond 65535
+        return False
+
+
 @contextmanager
 def _connected(scheduler: str, options: Options, observer: Observer) -> Iterator[Client]:
     try:
@@ -195,6 +204,8 @@ def _connected(scheduler: str, options: Options, observer: Observer) -> Iterator
         raise UsageError(
             "Dask is not installed", "--scheduler", "pip install 'pdmbench[distributed]'"
         ) from None
+    if not _is_address(scheduler):  # Dask's client would take half a minute and a traceback to say so
+        raise UsageError(f"{scheduler!r} is no address", "--scheduler", "give one such as tcp://host:8786")
     if not options.debug:  # Dask logs a traceback for what is said in one line here
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -138,6 +138,12 @@ def test_ctrl_c_ends_the_cells_of_the_cluster(scheduler, tmp_path, folder):
         nap()
 
 
+@pytest.mark.parametrize("address", ["", "x", "tcp://host", "host:99999999", "http://host:1", "tcp://:8786"])
+def test_what_is_no_address_is_said_at_once(address, tmp_path):
+    with pytest.raises(UsageError, match="is no address; give one such as"):
+        run(Store(tmp_path), address, Cell(dataset="breast-cancer", algorithm="pdm"))
+
+
 def test_a_scheduler_that_does_not_answer_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
     with pytest.raises(UsageError, match=r"tcp://127\.0\.0\.1:1: no scheduler answers"):
