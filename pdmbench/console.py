@@ -10,6 +10,7 @@ from pdmbench.bench.plan import Cell
 from pdmbench.bench.record import Record
 from pdmbench.bench.runner import Observer
 from pdmbench.bench.store import trace_line
+from pdmbench.report.grid import number
 from pdmbench.solvers.base import Status, TracePoint
 
 _ROW = "{:<18} {:<12} {:>4}  {:<12} {:>10} {:>11} {:>10} {:>9}"
@@ -105,16 +106,17 @@ class Console:
 
 def row(record: Record) -> str:
     """One line for one record."""
-
-    def number(value: float | None, form: str, factor: float = 1.0) -> str:
-        return "–" if value is None else format(value * factor, form)
-
     head = (record.dataset, record.algorithm, record.seed, record.status.value)
     if record.margin is None:
         return _ROW[: _ROW.index(" {:>10}")].format(*head) + f"  {record.error or ''}".rstrip()
+    accuracy, updates, seconds = record.certified_accuracy, record.updates, record.train_seconds
+    if record.margin <= 0:  # however much: nothing is separated yet, and the excess has no meaning
+        certified = "≥ 100"
+    else:
+        certified = "–" if accuracy is None else f"{100 * accuracy:.3f}"
     line = _ROW.format(
-        *head, number(record.margin, ".5g", 1e4), number(record.certified_accuracy, ".3f", 100),
-        number(record.updates, ".4g", 1e-6), number(record.train_seconds, ".3f"),
+        *head, number(1e4 * record.margin, 5), certified,
+        "–" if updates is None else number(1e-6 * updates, 4), "–" if seconds is None else f"{seconds:.3f}",
     )  # fmt: skip
     return f"{line}  {record.note}" if record.note else line
 
