@@ -160,6 +160,8 @@ class Record:
             record = cls(**values)
         except TypeError as missing:
             raise ValueError(str(missing)) from None
+        if not 0 < record.eps < 1:
+            raise ValueError(f"eps is {record.eps}, not between 0 and 1")
         object.__setattr__(record, "status", Status(record.status))
         return record
 

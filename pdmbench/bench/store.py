@@ -88,6 +88,8 @@ class Store:
                 while line:  # a disk that fills up takes a part of it, and says so at the next
                     line = line[os.write(file, line) :]
                 os.fsync(file)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
             finally:
                 os.close(file)
 

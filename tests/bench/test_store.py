@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from dataclasses import replace
@@ -83,6 +84,15 @@ def test_a_broken_line_in_the_middle_is_named(store, record):
     store.append(record)
     with pytest.raises(DataError, match=r"records\.jsonl, line 2: not a record"):
         Store(store.folder).records()
+
+
+def test_a_full_disk_is_named(store, record, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*records\.jsonl"):
+        store.append(record)
 
 
 def test_writers_in_several_processes_lose_nothing(store, record):
