@@ -175,7 +175,8 @@ def _paths(one: Series, x: str, view: str, floor: float) -> list[tuple[str, list
     points = one.at(x)
     if view == "gap":
         gap = [(getattr(p, x), 100 * (1 - p.margin / p.bound)) for p in points if p.bound > 0]
-        return [("margin", [(px, py) for px, py in gap if 0 < py < 1000])] if gap else []
+        line = [(px, py) for px, py in gap if 0 < py < 1000]
+        return [("margin", line)] if line else []
     margins = [(getattr(p, x), 1e4 * p.margin) for p in points if p.margin > max(floor, 0.0)]
     bounds = [(getattr(p, x), 1e4 * p.bound) for p in points if 0 < p.bound < float("inf")]
     return [(kind, line) for kind, line in (("margin", margins), ("bound", bounds)) if line]

@@ -85,6 +85,15 @@ def test_scaling_needs_three_sizes(make):
     assert plots.scaling(rows([*records, make("physics", "pdm", nnz=30)]), "s") is not None
 
 
+def test_margins_far_below_zero_have_no_place_beside_a_bound(make):
+    """Inseparable data without Δ: 1 − margin/bound is beyond the axis, for one solver or for all."""
+    records = [make("adult", "pdm", margin=-2.0, bound=1e-6), make("adult", "mpu")]
+    for some, drawn in ((records[:1], False), (records, True)):
+        row = rows(some)[0]
+        chart = plots.convergence(row, plots.series(row, {}), None, "updates", "gap", "c")
+        assert (chart is not None) is drawn
+
+
 def test_a_time_limit_is_an_open_bar(make, unfinished):
     records = [make("adult", "pdm"), unfinished("adult", "svm", "time-limit", time_limit=300.0)]
     chart = plots.bars(rows(records)[0], "train_seconds", "b")
