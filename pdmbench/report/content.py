@@ -95,13 +95,17 @@ def certificates(records: Sequence[Record]) -> Grid:
             if record.margin is None or record.bound is None:
                 continue
             accuracy = record.certified_accuracy
+            if record.margin <= 0:  # however much: nothing is separated yet, and the excess has no meaning
+                certified = "≥ 100"
+            else:
+                certified = "–" if accuracy is None else number(100 * accuracy, 3)
             body.append(
                 [
                     row.label,
                     title(cell.algorithm),
                     number(1e4 * record.margin, 6),
                     number(1e4 * record.bound, 6),
-                    "–" if accuracy is None else number(100 * accuracy, 3),
+                    certified,
                     "–" if record.polished_margin is None else number(1e4 * record.polished_margin, 6),
                     "–" if record.geometric_margin is None else number(1e4 * record.geometric_margin, 6),
                     record.status.value,
