@@ -108,6 +108,15 @@ def _sum_of_squares(v):
 
 
 @jit
+def total(dual):
+    """Σ I_k, summed in index order."""
+    amount = 0.0
+    for k in range(dual.shape[0]):
+        amount += dual[k]
+    return amount
+
+
+@jit
 def combine(y, dual, weights):
     """ā = Σ I_k ȳ_k, added to ``weights``."""
     for k in range(dual.shape[0]):

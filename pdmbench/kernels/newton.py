@@ -134,8 +134,16 @@ def advance(weights, products, d, along, c):
         ww += weights[j] * weights[j]
     for k in range(products.shape[0]):
         products[k] += t * along[k]
-    s = best_scale(products, ww, 1.0 / c)
-    for j in range(d.shape[0]):
+    rescale(weights, products, ww, c)
+
+
+@jit
+def rescale(weights, products, squared_weights, c):
+    """w ← s w with the s ≥ 0 that minimises P; w·ȳ_k follows."""
+    if squared_weights <= 0.0:
+        return
+    s = best_scale(products, squared_weights, 1.0 / c)
+    for j in range(weights.shape[0]):
         weights[j] *= s
     for k in range(products.shape[0]):
         products[k] *= s

@@ -100,7 +100,7 @@ class ActiveSets:
     ):
         self.problem, self.dual, self.visit, self.levels, self.monitor = problem, dual, visit, levels, monitor
         self.row_products = 0
-        self._bytes_per_pattern = _bytes_per_pattern(problem)
+        self._bytes_per_pattern = bytes_per_pattern(problem)
         self._kept = [np.empty(problem.m, np.uint32) for _ in range(len(levels) + 1)]
         self._copies = [Copy() for _ in levels]
 
@@ -159,7 +159,7 @@ class ActiveSets:
             self.monitor.check()
 
 
-def _bytes_per_pattern(problem: MarginProblem) -> float:
+def bytes_per_pattern(problem: MarginProblem) -> float:
     """About what one pattern takes in memory: its row, pointer, label, q_k and I_k."""
     rows = problem.patterns.rows
     if isinstance(rows, DenseRows):

@@ -13,11 +13,12 @@ import numpy as np
 from pdmbench.kernels import cd, margins, newton
 from pdmbench.kernels.margins import Reflected
 from pdmbench.problem import MarginProblem
-from pdmbench.solvers.active_sets import Copy, Permutation
+from pdmbench.solvers.active_sets import COPY_LIMIT, Copy, Permutation, bytes_per_pattern
 from pdmbench.solvers.base import BudgetExhausted, KernelSolver, Monitor, Settings, Solution, Status
 
 FEW_FEATURES = 2048  # up to here Newton's steps are cheap beside a pass over the patterns
 CERTIFY_FROM = 3.5  # an exact pass pays once the estimated accuracy is below this many ε
+SMALLEST_SAMPLE = 2000  # patterns
 SAMPLE_GROWTH = 4  # each sample of the patterns is so many times the one before
 SAMPLE_ACCURACY = 0.3
 HESSIAN_ROWS = 64  # per feature: the Hessian of so many of the active patterns will do ...
@@ -101,7 +102,7 @@ class _Descent:
 
     def _bound(self) -> float:
         norm = math.sqrt(margins.squared_norm(self.weights, self.dual, self.problem.y.delta2))
-        return norm / float(self.dual.sum())
+        return norm / margins.total(self.dual)
 
     def _squared(self, weights: np.ndarray) -> float:
         return margins.squared_norm(weights, self.dual[:0], 0.0)
@@ -146,9 +147,11 @@ class _Newton:
     def train(self) -> None:
         """Samples from small to large, then everything."""
         problem = self.problem
+        largest = COPY_LIMIT / bytes_per_pattern(problem)
         sizes = [problem.m]
-        while sizes[0] // SAMPLE_GROWTH > 2000 and sizes[0] // SAMPLE_GROWTH > 4 * problem.n:
+        while sizes[0] // SAMPLE_GROWTH > max(SMALLEST_SAMPLE, 4 * problem.n):
             sizes.insert(0, sizes[0] // SAMPLE_GROWTH)
+        sizes = [size for size in sizes[:-1] if size <= largest] + sizes[-1:]
         if len(sizes) > 1:
             self.order.draw()
             sample, _, _ = Copy().gather(problem.y, np.zeros(problem.m), self.order.patterns[: sizes[-2]])
@@ -164,6 +167,7 @@ class _Newton:
         d, combination, diagonal, work = zeros(), zeros(), zeros(), np.zeros((3, len(w)))
         products, along, active = np.empty(size), np.empty(size), np.empty(size, np.uint32)
         margins.augmented_products(y, w, products)
+        newton.rescale(w, products, margins.squared_norm(w, products[:0], 0.0), c)
         self.row_products += size
         for step in range(10**9):
             n_active, total, squared = newton.slacks(y, products, active, combination)
@@ -178,7 +182,7 @@ class _Newton:
             if n_active == 0 or 1.0 - math.sqrt(dual / primal) <= accuracy:
                 return
             gradient = w - c * combination
-            enough = HESSIAN_ROWS * self.problem.n << max(0, step - CHEAP_STEPS)
+            enough = HESSIAN_ROWS * self.problem.n << min(max(0, step - CHEAP_STEPS), 32)
             some = np.ascontiguousarray(active[: n_active : max(1, n_active // enough)])
             weight = c * n_active / len(some)
             newton.hessian_diagonal(y, some, weight, diagonal)

@@ -65,7 +65,8 @@ class _DCD(Solver):
                 status = Status.EPOCH_LIMIT
             note = f"liblinear ended DCD at its limit of {listener.epochs()} epochs, short of its tolerance"
         if listener.switched_after is not None:
-            note += "; its primal solver went on and gave the margin; the time is DCD's alone"
+            reason = note or "liblinear left DCD"
+            note = f"{reason}; its primal solver went on and gave the margin; the time is DCD's alone"
             seconds = listener.switched_after
         return Solution(status, weights, dual, 0, 0, listener.epochs(), seconds, note)
 

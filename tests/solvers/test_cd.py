@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import LAYOUTS, inseparable, optimum, separable
 
 from pdmbench import solvers
+from pdmbench.patterns import Patterns
+from pdmbench.problem import MarginProblem
 from pdmbench.solvers import cd
 from pdmbench.solvers.base import Monitor, Settings, Status
 
@@ -66,15 +69,18 @@ def test_a_seed_decides_every_bit(way, monkeypatch):
 
 def test_samples_that_grow_end_where_all_patterns_lead():
     """Enough patterns for two samples: the certificate speaks of all of them."""
-    drawn = inseparable(4, "dense", 0.3, m=20_000, n=3)
-    solution = solve(drawn.problem, 1e-6)
-    certificate = solution.certify(drawn.problem)
+    random = np.random.default_rng(4)
+    x = random.normal(size=(20_000, 3))
+    labels = np.where(x @ [1.0, -1.0, 0.5] + 2.0 * random.normal(size=len(x)) > 0.0, 1, -1).astype(np.int8)
+    problem = MarginProblem(Patterns.from_csr(scipy.sparse.csr_array(x)), labels, delta=0.3)
+    solution = solve(problem, 1e-6)
+    certificate = solution.certify(problem)
     assert solution.status is Status.CONVERGED
     assert certificate.accuracy <= 1e-6 * (1 + 1e-6)
     # NNLS is out of reach here; the descent by coordinates is the other way to the same optimum.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cd, "FEW_FEATURES", 0)
-        other = solve(drawn.problem, 1e-3).certify(drawn.problem)
+        other = solve(problem, 1e-3).certify(problem)
     assert certificate.margin == pytest.approx(other.margin, rel=1.1e-3)
     assert other.margin <= certificate.bound
 
