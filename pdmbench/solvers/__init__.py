@@ -110,7 +110,8 @@ def expand(requested: tuple[str, ...] | list[str]) -> list[str]:
 def unknown(name: str) -> UsageError:
     """The error for a name nobody knows."""
     choices = [*names(), *GROUPS]
-    nearest = difflib.get_close_matches(name, choices, n=1)
+    nearest = difflib.get_close_matches(name, choices)
+    nearest.sort(key=lambda choice: sorted(choice) != sorted(name))  # exchanged letters are a common slip
     hint = f"did you mean {nearest[0]}?" if nearest else "choose from " + ", ".join(choices)
     return UsageError(f"unknown algorithm {name!r}", "--algorithm", hint)
 
