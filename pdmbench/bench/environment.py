@@ -67,9 +67,7 @@ def busy(environment: dict) -> str | None:
     load, cores, jobs = (environment.get(key) for key in ("load", "logical_cores", "jobs"))
     if load is None or cores is None or load + jobs <= cores + 0.5:
         return None
-    return (
-        f"the machine is busy (load {load:g} on {cores} cores, {jobs} more to come): do not trust the times"
-    )
+    return f"the machine is busy (load {load:g} on {cores} cores before this run): do not trust the times"
 
 
 def library_versions() -> dict[str, str | None]:
