@@ -244,3 +244,15 @@ def test_inseparable_data_without_extension_are_not_solved(name):
         assert (solution.status is Status.FAILED) == (solution.note is not None)
         assert np.isfinite(solution.weights).all()
         assert solution.certify(problem).margin <= 0.0
+
+
+def test_pfm_claims_nothing_that_its_vector_does_not_prove():
+    """Opposite labels on one pattern and a tiny Δ: the tracked ‖a‖² loses its digits, the proof may not."""
+    x, labels = np.array([[1.0], [1.0], [-2.0]]), np.array([1.0, -1.0, -1.0])
+    problem = sample(x, labels, 1e-8, "sparse").problem
+    gamma = 1e-8 / np.sqrt(
+        2.0
+    )  # of the pair alone: half of each, what is left is Δ/√2; the third is satisfied
+    for share in (0.3, 0.5, 0.9):
+        solution = solvers.get("pfm").solve(problem, Settings(beta=share * gamma), Monitor(max_epochs=50))
+        assert solution.status in (Status.CONVERGED, Status.EPOCH_LIMIT)
