@@ -137,7 +137,7 @@ def train(algorithm: str, problem: MarginProblem, settings: Settings) -> Solutio
     solver = solvers.get(algorithm)
     while True:
         compilation = Compilation(say)
-        with compilation.watched():
+        with compilation.watched(algorithm):
             solution = solver.solve(problem, settings, Monitor())
         if not compilation.settle():
             return solution

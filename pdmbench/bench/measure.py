@@ -65,7 +65,7 @@ def prepare(cell: Cell, report: Report, compilation: Compilation | None = None) 
         report(f"{data.name}: {note}")
     compilation = compilation or Compilation(report)
     compiled = compilation.seconds
-    with compilation.watched():
+    with compilation.watched(f"{data.patterns.layout} rows"):
         delta = data.delta if cell.delta is None else cell.delta
         if delta is None:
             radius = MarginProblem(data.patterns, data.labels, 0.0, cell.rho).R
@@ -80,7 +80,7 @@ def warm_up(algorithm: str, problem: MarginProblem, compilation: Compilation) ->
     """Compile, or load, a solver's kernels for the layout of these data."""
     from pdmbench import solvers
 
-    with compilation.watched():
+    with compilation.watched(f"{algorithm} on {problem.patterns.layout} rows"):
         solvers.get(algorithm).warm_up(problem)
 
 

@@ -29,10 +29,18 @@ class Compilation(event.Listener):
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report, self.seconds, self._depth, self._began = report, 0.0, 0, 0.0
+        self._purpose = ""
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Listen during the block; one process compiles at a time, numba's cache does not stand several."""
+    def watched(self, purpose: str) -> Iterator[None]:
+        """Listen during the block; one process compiles at a time, numba's cache does not stand several.
+
+        Parameters
+        ----------
+        purpose : str
+            What the kernels are for, as the user is told.
+        """
+        self._purpose = purpose
         with FileLock(CACHE_FOLDER / "compiling.lock"), event.install_listener("numba:compile", self):
             yield
 
@@ -41,7 +49,7 @@ class Compilation(event.Listener):
         if self._depth == 0:
             self._began = time.perf_counter()
             if self.seconds == 0.0:
-                self._report("compiling kernels for data of this kind, once on this machine ...")
+                self._report(f"compiling kernels for {self._purpose}, once on this machine ...")
         self._depth += 1
 
     def on_end(self, event: event.Event) -> None:
