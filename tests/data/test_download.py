@@ -245,9 +245,10 @@ def test_ctrl_c_keeps_the_part_and_frees_the_lock(site, describe, monkeypatch):
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, bytes])
 def test_the_content_counts_where_its_hash_is_known(site, describe, pack):
     """As for webspam, published in two packings with one known content."""
-    url = site.add("/x.svm.xz", pack(LINES))
+    packed = pack(LINES)  # once: gzip writes the time into it
+    url = site.add("/x.svm.xz", packed)
     facts = {"unpacked_sha256": sha256(LINES), "unpacked_bytes": len(LINES)}
-    assert fetched(describe(url, name="x.svm.xz", **facts)) == pack(LINES)
+    assert fetched(describe(url, name="x.svm.xz", **facts)) == packed
 
 
 def test_wrong_content_is_told_from_a_broken_packing(site, describe):
