@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -68,7 +69,7 @@ class _Machine:
         return self.total / self.squared if self.squared > 0.0 else 0.0
 
 
-class MarginClassifier(ClassifierMixin, BaseEstimator):
+class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A solver behind scikit-learn's interface."""
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
@@ -86,8 +87,9 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):
         self.delta, self.rho, self.tol, self.max_iter = delta, rho, tol, max_iter
         self.warm_start, self.random_state = warm_start, random_state
 
+    @abstractmethod
     def _solver(self) -> Solver:
-        raise NotImplementedError
+        """The solver of one binary problem."""
 
     def _settings(self, problem: MarginProblem, seed: int) -> Settings:
         return Settings(eps=self.tol, seed=seed)
