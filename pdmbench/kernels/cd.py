@@ -6,6 +6,7 @@ import numpy as np
 
 from pdmbench.kernels import jit
 from pdmbench.kernels.margins import augmented_product, augmented_step, fetch_ahead
+from pdmbench.kernels.rows import find
 
 
 @jit
@@ -32,9 +33,10 @@ def sweep(y, order, scattered, cut, weights, dual, kept):
     n_kept, n_updated, largest, slack = 0, 0, 0.0, 0.0
     for i in range(np.uint64(order.shape[0])):
         k = order[i]
+        row = find(y.rows, k)
         if scattered:
             fetch_ahead(y, order, i, dual)
-        p = augmented_product(y, k, weights)
+        p = augmented_product(y, row, weights)
         slack += max(0.0, 1.0 - p) ** 2
         alpha = dual[k]
         gradient = p + y.delta2 * alpha - 1.0
@@ -44,6 +46,6 @@ def sweep(y, order, scattered, cut, weights, dual, kept):
         if alpha > 0.0 or gradient < 0.0:
             largest = max(largest, abs(gradient))
             dual[k] = max(0.0, alpha - gradient / y.q[k])
-            augmented_step(y, k, dual[k] - alpha, weights)
+            augmented_step(y, row, dual[k] - alpha, weights)
             n_updated += 1
     return n_kept, n_updated, largest, slack

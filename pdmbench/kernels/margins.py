@@ -11,11 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pdmbench.kernels import inlined, jit
-from pdmbench.kernels.rows import add, dot, gather, prefetch_pointer, prefetch_row, squared
+from pdmbench.kernels.rows import AHEAD, add, dot, find, gather, prefetch_pointer, prefetch_row, squared
 from pdmbench.kernels.vector import prefetch
 from pdmbench.patterns import BIAS, Rows
-
-AHEAD = 8  # patterns
 
 
 class Reflected(NamedTuple):
@@ -29,30 +27,41 @@ class Reflected(NamedTuple):
 
 
 @inlined
-def augmented_product(y, k, weights):
-    """ā·ȳ_k."""
-    return dot(y.rows, k, weights, y.label[k]) + y.label[k] * y.rho * weights[BIAS]
+def augmented_product(y, row, weights):
+    """ā·ȳ_k, for ``row = find(y.rows, k)``."""
+    k = row[0]
+    return dot(y.rows, row, weights, y.label[k]) + y.label[k] * y.rho * weights[BIAS]
 
 
 @inlined
-def augmented_step(y, k, size, weights):
+def augmented_step(y, row, size, weights):
     """ā ← ā + size · ȳ_k."""
-    signed = size * y.label[k]
-    add(y.rows, k, signed, weights)
+    signed = size * y.label[row[0]]
+    add(y.rows, row, signed, weights)
     weights[BIAS] += signed * y.rho
 
 
 @inlined
-def product(y, k, weights, dual):
+def product(y, row, weights, dual):
     """a·y_k = ā·ȳ_k + Δ² I_k; the row's sum, which takes longest, is added last."""
-    return dot(y.rows, k, weights, y.label[k]) + (y.label[k] * y.rho * weights[BIAS] + y.delta2 * dual[k])
+    k = row[0]
+    return dot(y.rows, row, weights, y.label[k]) + (y.label[k] * y.rho * weights[BIAS] + y.delta2 * dual[k])
 
 
 @inlined
-def step(y, k, size, weights, dual):
+def step(y, row, size, weights, dual):
     """a ← a + size · y_k."""
-    augmented_step(y, k, size, weights)
-    dual[k] += size
+    augmented_step(y, row, size, weights)
+    dual[row[0]] += size
+
+
+@inlined
+def row_at(y, order, i):
+    """The row of pattern order[i], of the last one beyond the end.
+
+    Asked for one pattern ahead: after a branch that was guessed wrong, its product need not wait for it.
+    """
+    return find(y.rows, order[min(i, np.uint64(order.shape[0]) - np.uint64(1))])
 
 
 @inlined
@@ -121,7 +130,7 @@ def combine(y, dual, weights):
     """ā = Σ I_k ȳ_k, added to ``weights``."""
     for k in range(dual.shape[0]):
         if dual[k] != 0.0:
-            augmented_step(y, k, dual[k], weights)
+            augmented_step(y, find(y.rows, k), dual[k], weights)
 
 
 @jit
@@ -129,7 +138,7 @@ def smallest_product(y, weights, dual):
     """min_k a·y_k by one exact pass."""
     smallest = np.inf
     for k in range(dual.shape[0]):
-        smallest = min(smallest, product(y, k, weights, dual))
+        smallest = min(smallest, product(y, find(y.rows, k), weights, dual))
     return smallest
 
 
@@ -137,7 +146,7 @@ def smallest_product(y, weights, dual):
 def augmented_products(y, weights, out):
     """ā·ȳ_k for every k, into ``out``."""
     for k in range(out.shape[0]):
-        out[k] = augmented_product(y, k, weights)
+        out[k] = augmented_product(y, find(y.rows, k), weights)
 
 
 @jit

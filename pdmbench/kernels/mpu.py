@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import fetch_ahead, product, step
+from pdmbench.kernels.margins import fetch_ahead, product, row_at, step
 
 
 @jit
@@ -35,18 +35,20 @@ def sweep(y, order, rounds, scattered, low, high, cut, state, weights, dual, kep
     presented = 0
     for _ in range(rounds):
         n_kept, n_updated, smallest = 0, 0, np.inf
+        following = row_at(y, order, np.uint64(0))
         for i in range(np.uint64(order.shape[0])):
-            k = order[i]
+            row, k = following, following[0]
+            following = row_at(y, order, i + np.uint64(1))
             if scattered:
                 fetch_ahead(y, order, i, dual)
-            p = product(y, k, weights, dual)
+            p = product(y, row, weights, dual)
             size = 0.0
             if p <= low:
                 size = np.floor((low - p) / y.q[k]) + 1.0
             elif p > high and dual[k] > 0.0:
                 size = -min(np.floor((p - high) / y.q[k]) + 1.0, dual[k])
             if size != 0.0:
-                step(y, k, size, weights, dual)
+                step(y, row, size, weights, dual)
                 squared += size * (2.0 * p + size * y.q[k])
                 t += size
                 updates += abs(size)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdmbench.kernels import jit
 from pdmbench.kernels.margins import augmented_product, augmented_step, best_scale
-from pdmbench.kernels.rows import add_squares
+from pdmbench.kernels.rows import add_squares, find
 from pdmbench.patterns import BIAS
 
 
@@ -42,7 +42,7 @@ def slacks(y, products, active, combination):
             n_active += 1
             total += slack
             squared += slack * slack
-            augmented_step(y, k, slack, combination)
+            augmented_step(y, find(y.rows, k), slack, combination)
     return n_active, total, squared
 
 
@@ -94,8 +94,8 @@ def direction(y, active, c, gradient, diagonal, tolerance, limit, d, work):
         iterations += 1
         image[:] = 0.0
         for i in range(active.shape[0]):
-            k = active[i]
-            augmented_step(y, k, augmented_product(y, k, search), image)
+            row = find(y.rows, active[i])
+            augmented_step(y, row, augmented_product(y, row, search), image)
         curvature = 0.0
         for j in range(d.shape[0]):
             image[j] = search[j] + c * image[j]

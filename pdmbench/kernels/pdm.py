@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdmbench.kernels import inlined, jit
-from pdmbench.kernels.margins import fetch_ahead, product, step
+from pdmbench.kernels.margins import fetch_ahead, product, row_at, step
 
 
 @jit
@@ -44,32 +44,38 @@ def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual,
     t, squared = state[0], state[1]
     target = 1.0 - eps
     threshold = squared * (target / t) if t > 0.0 else 0.0
+    wide = cut > 1.0  # else just the updated patterns are kept
     presented = 0
     for _ in range(rounds):
         n_kept, n_updated = 0, 0
+        following = row_at(y, order, np.uint64(0))
         for i in range(np.uint64(order.shape[0])):
-            k = order[i]
+            row, k = following, following[0]
+            following = row_at(y, order, i + np.uint64(1))
             if scattered:
                 fetch_ahead(y, order, i, dual)
-            p = product(y, k, weights, dual)
-            if p <= cut * threshold:
-                kept[n_kept] = k
-                n_kept += 1
-                if p <= threshold:
-                    q = y.q[k]
-                    size = 1.0
-                    if multiple and _asks(1.0, target, t, squared, p, q):
-                        # Nearly always right, as the threshold moves little: the root need not be taken.
-                        size = max(2.0, np.floor((threshold - p) / q) + 1.0)
-                        if _asks(size, target, t, squared, p, q) or not _asks(
-                            size - 1.0, target, t, squared, p, q
-                        ):
-                            size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
-                    step(y, k, size, weights, dual)
-                    t += size
-                    squared += size * (2.0 * p + size * q)
-                    threshold = squared * (target / t)  # the quotient need not wait for p
-                    n_updated += 1
+            p = product(y, row, weights, dual)
+            if wide:
+                kept[n_kept] = k  # counted or not: there is no branch to guess wrong
+                n_kept += p <= cut * threshold
+            if p <= threshold:
+                if not wide:
+                    kept[n_kept] = k
+                    n_kept += 1
+                q = y.q[k]
+                size = 1.0
+                if multiple and _asks(1.0, target, t, squared, p, q):
+                    # Nearly always right, as the threshold moves little: the root need not be taken.
+                    size = max(2.0, np.floor((threshold - p) / q) + 1.0)
+                    if _asks(size, target, t, squared, p, q) or not _asks(
+                        size - 1.0, target, t, squared, p, q
+                    ):
+                        size = np.floor(_root(eps, target, t, squared, p, q)) + 1.0
+                step(y, row, size, weights, dual)
+                t += size
+                squared += size * (2.0 * p + size * q)
+                threshold = squared * (target / t)  # the quotient need not wait for p
+                n_updated += 1
         presented += order.shape[0]
         if n_updated == 0:
             break

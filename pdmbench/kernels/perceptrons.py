@@ -6,9 +6,9 @@ import numpy as np
 from numba.extending import register_jitable
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import augmented_products, fetch_ahead, product, step
+from pdmbench.kernels.margins import augmented_products, fetch_ahead, product, row_at, step
 from pdmbench.kernels.romma import SMALLEST_SCALE
-from pdmbench.kernels.rows import add
+from pdmbench.kernels.rows import add, find
 from pdmbench.patterns import BIAS
 
 MOST_STEPS = 2.0**53  # beyond, λ + 1 = λ
@@ -44,11 +44,13 @@ def sweep(y, order, rounds, scattered, b, power, multiple, normalised, cut, stat
     presented = 0
     for _ in range(rounds):
         n_kept, n_updated = 0, 0
+        following = row_at(y, order, np.uint64(0))
         for i in range(np.uint64(order.shape[0])):
-            k = order[i]
+            row, k = following, following[0]
+            following = row_at(y, order, i + np.uint64(1))
             if scattered:
                 fetch_ahead(y, order, i, dual)
-            p, q = product(y, k, weights, dual), y.q[k]
+            p, q = product(y, row, weights, dual), y.q[k]
             if normalised:
                 unit = 1.0 / np.sqrt(q)
                 p, q = p * unit, 1.0
@@ -57,7 +59,7 @@ def sweep(y, order, rounds, scattered, b, power, multiple, normalised, cut, stat
                 n_kept += 1
                 if p <= threshold:
                     size = _fewest_steps(b, half, squared, p, q) if multiple else 1.0
-                    step(y, k, size * unit, weights, dual)
+                    step(y, row, size * unit, weights, dual)
                     squared += 2.0 * size * p + size * size * q
                     threshold = _threshold(b, half, squared)
                     t += size
@@ -145,7 +147,7 @@ def sweep_dual(y, order, normalised, gram, place, products, workspace, state, du
 @jit
 def _gram_row(y, k, workspace, out):
     """y_k·y_j for every j, into ``out``."""
-    add(y.rows, k, y.label[k], workspace)
+    add(y.rows, find(y.rows, k), y.label[k], workspace)
     workspace[BIAS] = y.label[k] * y.rho
     augmented_products(y, workspace, out)
     out[k] += y.delta2
@@ -178,12 +180,13 @@ def sweep_alma(y, order, alpha, state, weights, dual):
     n_updated = 0
     for i in range(np.uint64(order.shape[0])):
         k = order[i]
+        row = find(y.rows, k)
         fetch_ahead(y, order, i, dual)
         norm = np.sqrt(y.q[k])
-        p = scale * product(y, k, weights, dual) / norm
+        p = scale * product(y, row, weights, dual) / norm
         if p <= (1.0 - alpha) * np.sqrt(8.0 / (t + 1.0)) / alpha:
             rate = np.sqrt(2.0 / (t + 1.0))
-            step(y, k, rate / (scale * norm), weights, dual)
+            step(y, row, rate / (scale * norm), weights, dual)
             squared += 2.0 * rate * p + rate * rate
             if squared > 1.0:
                 scale /= np.sqrt(squared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import fetch_ahead, product, step
+from pdmbench.kernels.margins import fetch_ahead, product, row_at, step
 
 
 @jit
@@ -16,28 +16,34 @@ def sweep(y, order, rounds, scattered, beta, cut, state, weights, dual, kept):
     """
     t, squared = state[0], state[1]
     threshold = beta * np.sqrt(squared)
+    wide = cut > 1.0  # else just the updated patterns are kept
     presented = 0
     for _ in range(rounds):
         n_kept, n_updated = 0, 0
+        following = row_at(y, order, np.uint64(0))
         for i in range(np.uint64(order.shape[0])):
-            k = order[i]
+            row, k = following, following[0]
+            following = row_at(y, order, i + np.uint64(1))
             if scattered:
                 fetch_ahead(y, order, i, dual)
-            p = product(y, k, weights, dual)
-            if p <= cut * threshold:
-                kept[n_kept] = k
-                n_kept += 1
-                if p <= threshold:
-                    q = y.q[k]
-                    size = 1.0
-                    after = p + q
-                    if t > 0.0 and (after <= 0.0 or after * after <= beta * beta * (squared + 2.0 * p + q)):
-                        size = np.floor(_root(beta * beta, squared, p, q)) + 1.0
-                    step(y, k, size, weights, dual)
-                    squared += size * (2.0 * p + size * q)
-                    threshold = beta * np.sqrt(squared)
-                    t += size
-                    n_updated += 1
+            p = product(y, row, weights, dual)
+            if wide:
+                kept[n_kept] = k  # counted or not: there is no branch to guess wrong
+                n_kept += p <= cut * threshold
+            if p <= threshold:
+                if not wide:
+                    kept[n_kept] = k
+                    n_kept += 1
+                q = y.q[k]
+                size = 1.0
+                after = p + q
+                if t > 0.0 and (after <= 0.0 or after * after <= beta * beta * (squared + 2.0 * p + q)):
+                    size = np.floor(_root(beta * beta, squared, p, q)) + 1.0
+                step(y, row, size, weights, dual)
+                squared += size * (2.0 * p + size * q)
+                threshold = beta * np.sqrt(squared)
+                t += size
+                n_updated += 1
         presented += order.shape[0]
         if n_updated == 0:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdmbench.kernels import jit
-from pdmbench.kernels.margins import fetch_ahead, product, step
+from pdmbench.kernels.margins import fetch_ahead, product, row_at, step
 
 SMALLEST_SCALE = 1e-100  # folded into the vector below this, long before it underflows
 LARGEST_SQUARE = 1e200  # of NAROMMA's vector, which is brought back to length 1 beyond
@@ -39,11 +39,13 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     presented = 0
     for _ in range(rounds):
         n_kept = 0
+        following = row_at(y, order, np.uint64(0))
         for i in range(np.uint64(order.shape[0])):
-            k = order[i]
+            row, k = following, following[0]
+            following = row_at(y, order, i + np.uint64(1))
             if scattered:
                 fetch_ahead(y, order, i, dual)
-            p = scale * product(y, k, weights, dual)
+            p = scale * product(y, row, weights, dual)
             if p < 1.0 - eps:
                 kept[n_kept] = k
                 n_kept += 1
@@ -54,7 +56,7 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     if below <= 0.0:
                         continue  # y_k is opposite to w: no update helps, it stays unsatisfied
                     c = above / below
-                    step(y, k, squared * (1.0 - p) / (above * scale), weights, dual)  # d / (s c)
+                    step(y, row, squared * (1.0 - p) / (above * scale), weights, dual)  # d / (s c)
                     scale *= c
                     squared = squared * (above + 1.0 - p) / below  # c ‖w‖² + d
                     if scale < SMALLEST_SCALE:
@@ -65,7 +67,7 @@ def sweep_romma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                     _rescale(weights, dual, 0.0)
                     factor = 0.0
                     scale = 1.0
-                    step(y, k, 1.0 / q, weights, dual)
+                    step(y, row, 1.0 / q, weights, dual)
                     squared = 1.0 / q
                 updates += 1.0
         presented += order.shape[0]
@@ -89,12 +91,14 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
     presented = 0
     for _ in range(rounds):
         n_kept = 0
+        following = row_at(y, order, np.uint64(0))
         for i in range(np.uint64(order.shape[0])):
-            k = order[i]
+            row, k = following, following[0]
+            following = row_at(y, order, i + np.uint64(1))
             if scattered:
                 fetch_ahead(y, order, i, dual)
             norm = np.sqrt(squared)
-            g = product(y, k, weights, dual) / norm
+            g = product(y, row, weights, dual) / norm
             if g < (1.0 - eps) / ell:
                 kept[n_kept] = k
                 n_kept += 1
@@ -104,7 +108,7 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                         continue
                     x = (1.0 - ell * g) / (ell * q - g)
                     size = x * norm
-                    step(y, k, size, weights, dual)
+                    step(y, row, size, weights, dual)
                     squared += 2.0 * size * g * norm + size * size * q
                     ell = (ell + x) / np.sqrt(1.0 + q * x * x + 2.0 * g * x)
                     if squared > LARGEST_SQUARE:
@@ -115,7 +119,7 @@ def sweep_naromma(y, order, rounds, scattered, eps, state, weights, dual, kept):
                 else:
                     _rescale(weights, dual, 0.0)
                     factor = 0.0
-                    step(y, k, 1.0, weights, dual)
+                    step(y, row, 1.0, weights, dual)
                     squared = q
                     ell = 1.0 / np.sqrt(q)
                 updates += 1.0

@@ -1,9 +1,10 @@
 """The row operations every solver is made of, for each layout of the pattern matrix.
 
-``dot(rows, k, w, c)`` is c Σ_j x_kj w_j, ``add(rows, k, c, w)`` is w ← w + c x_k, ``squared(rows, k)`` is
-‖x_k‖², ``gather`` copies rows together; w is laid out as :mod:`pdmbench.patterns` says. Products and sums are
-in double precision whatever the values are stored in, in a fixed order (four interleaved accumulators for
-sparse rows, eight for dense ones): results do not depend on the machine.
+With ``row = find(rows, k)``, ``dot(rows, row, w, c)`` is c Σ_j x_kj w_j and ``add(rows, row, c, w)`` is
+w ← w + c x_k; ``squared(rows, k)`` is ‖x_k‖², ``gather`` copies rows together; w is laid out as
+:mod:`pdmbench.patterns` says. Products and sums are in double precision whatever the values are stored in, in
+a fixed order (four interleaved accumulators for sparse rows, eight for dense ones): results do not depend on
+the machine.
 """
 
 from __future__ import annotations
@@ -19,11 +20,20 @@ from pdmbench.patterns import CACHE_LINE, GROUP, HEAD, ConstantRows, DenseRows, 
 # Unsigned: numba then leaves out the branch for negative indices.
 _HEAD, _GROUP = np.uint64(HEAD), np.uint64(GROUP)
 _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
+AHEAD = 8  # patterns fetched ahead
 _LINE = CACHE_LINE  # bytes fetched at a time; the processor follows a row by itself after its first lines
 
 
-def _dot_constant(rows, k, w, factor):
-    j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+def _find_sparse(rows, k):
+    return k, np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+
+
+def _find_dense(rows, k):
+    return (k,)
+
+
+def _dot_constant(rows, row, w, factor):
+    k, j, end = row
     indices = rows.indices
     s0 = s1 = s2 = s3 = 0.0
     while j < end:
@@ -35,8 +45,8 @@ def _dot_constant(rows, k, w, factor):
     return (factor * rows.value[k]) * ((s0 + s1) + (s2 + s3))
 
 
-def _add_constant(rows, k, c, w):
-    j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+def _add_constant(rows, row, c, w):
+    k, j, end = row
     indices = rows.indices
     amount = c * rows.value[k]
     while j < end:
@@ -48,8 +58,8 @@ def _add_constant(rows, k, c, w):
     w[0] = w[1] = w[2] = 0.0  # what padding points to
 
 
-def _dot_sparse(rows, k, w, factor):
-    j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+def _dot_sparse(rows, row, w, factor):
+    _, j, end = row
     indices, data = rows.indices, rows.data
     s0 = s1 = s2 = s3 = 0.0
     while j < end:
@@ -61,8 +71,8 @@ def _dot_sparse(rows, k, w, factor):
     return factor * ((s0 + s1) + (s2 + s3))
 
 
-def _add_sparse(rows, k, c, w):
-    j, end = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
+def _add_sparse(rows, row, c, w):
+    _, j, end = row
     indices, data = rows.indices, rows.data
     while j < end:
         w[indices[j]] += c * np.float64(data[j])
@@ -72,11 +82,12 @@ def _add_sparse(rows, k, c, w):
         j += _GROUP
 
 
-def _dot_dense(rows, k, w, factor):
-    return factor * dot8(rows.data, k, w, HEAD)
+def _dot_dense(rows, row, w, factor):
+    return factor * dot8(rows.data, row[0], w, HEAD)
 
 
-def _add_dense(rows, k, c, w):
+def _add_dense(rows, row, c, w):
+    k = row[0]
     for j in range(np.uint64(rows.data.shape[1])):
         w[_HEAD + j] += c * np.float64(rows.data[k, j])
 
@@ -123,8 +134,10 @@ def _squared_dense(rows, k):
 def _gather_constant(rows, members, out):
     end = np.uint64(0)
     out.indptr[0] = 0
+    last = members.shape[0] - 1
     for i in range(members.shape[0]):
         k = members[i]
+        prefetch_row(rows, members[min(i + AHEAD, last)])
         j, stop = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
         while j < stop:
             out.indices[end] = rows.indices[j]
@@ -140,8 +153,10 @@ def _gather_constant(rows, members, out):
 def _gather_sparse(rows, members, out):
     end = 0
     out.indptr[0] = 0
+    last = members.shape[0] - 1
     for i in range(members.shape[0]):
         k = members[i]
+        prefetch_row(rows, members[min(i + AHEAD, last)])
         for j in range(np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])):
             out.indices[end] = rows.indices[j]
             out.data[end] = rows.data[j]
@@ -183,6 +198,7 @@ def _prefetch_dense(rows, k):
     prefetch(rows.data, j + 2 * _LINE // 4)
 
 
+_FIND = {ConstantRows: _find_sparse, SparseRows: _find_sparse, DenseRows: _find_dense}
 _DOT = {ConstantRows: _dot_constant, SparseRows: _dot_sparse, DenseRows: _dot_dense}
 _ADD = {ConstantRows: _add_constant, SparseRows: _add_sparse, DenseRows: _add_dense}
 _ADD_SQUARES = {
@@ -200,14 +216,30 @@ _PREFETCH = {ConstantRows: _prefetch_constant, SparseRows: _prefetch_sparse, Den
 _GATHER = {ConstantRows: _gather_constant, SparseRows: _gather_sparse, DenseRows: _gather_dense}
 
 
-def dot(rows, k, w, factor):
-    """factor · Σ_j x_kj w_j.
+def find(rows, k):
+    """Row k as :func:`dot` and :func:`add` take it.
 
     Parameters
     ----------
     rows : ConstantRows, SparseRows or DenseRows
     k : int
-        Row.
+
+    Returns
+    -------
+    tuple
+        First k, then where its entries lie.
+    """
+    return _FIND[type(rows)](rows, k)
+
+
+def dot(rows, row, w, factor):
+    """factor · Σ_j x_kj w_j.
+
+    Parameters
+    ----------
+    rows : ConstantRows, SparseRows or DenseRows
+    row : tuple
+        What :func:`find` returned.
     w : ndarray of shape (weight_slots(n),)
     factor : float
 
@@ -215,12 +247,12 @@ def dot(rows, k, w, factor):
     -------
     float
     """
-    return _DOT[type(rows)](rows, k, w, factor)
+    return _DOT[type(rows)](rows, row, w, factor)
 
 
-def add(rows, k, c, w):
+def add(rows, row, c, w):
     """w ← w + c x_k, in place."""
-    _ADD[type(rows)](rows, k, c, w)
+    _ADD[type(rows)](rows, row, c, w)
 
 
 def add_squares(rows, k, w):
@@ -252,13 +284,18 @@ def _of_layout(implementations, rows):
     return implementations.get(rows.instance_class) if isinstance(rows, types.BaseNamedTuple) else None
 
 
+@overload(find, jit_options=INLINED)
+def _find_jit(rows, k):
+    return _of_layout(_FIND, rows)
+
+
 @overload(dot, jit_options=INLINED)
-def _dot_jit(rows, k, w, factor):
+def _dot_jit(rows, row, w, factor):
     return _of_layout(_DOT, rows)
 
 
 @overload(add, jit_options=INLINED)
-def _add_jit(rows, k, c, w):
+def _add_jit(rows, row, c, w):
     return _of_layout(_ADD, rows)
 
 

@@ -133,6 +133,8 @@ class ActiveSets:
     def _descend(self, y: Reflected, dual: np.ndarray, members: np.ndarray, depth: int) -> None:
         size = self._bytes_per_pattern
         parent, own = len(y.label) * size, len(members) * size
+        if not len(members):
+            return
         near = depth >= COPY_DEPTH or parent < COPY_FROM or own < COPY_LEAST
         if near or own > COPY_LIMIT:
             self._rounds(y, dual, members, not near, depth)
