@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import overload
 
 from pdmbench.kernels import INLINED
-from pdmbench.kernels.vector import dot8, prefetch
+from pdmbench.kernels.vector import dot8, four, prefetch
 from pdmbench.patterns import CACHE_LINE, GROUP, HEAD, ConstantRows, DenseRows, SparseRows
 
 # Unsigned: numba then leaves out the branch for negative indices.
@@ -37,10 +37,11 @@ def _dot_constant(rows, row, w, factor):
     indices = rows.indices
     s0 = s1 = s2 = s3 = 0.0
     while j < end:
-        s0 += w[indices[j]]
-        s1 += w[indices[j + _1]]
-        s2 += w[indices[j + _2]]
-        s3 += w[indices[j + _3]]
+        i0, i1, i2, i3 = four(indices, j)
+        s0 += w[i0]
+        s1 += w[i1]
+        s2 += w[i2]
+        s3 += w[i3]
         j += _GROUP
     return (factor * rows.value[k]) * ((s0 + s1) + (s2 + s3))
 
@@ -50,10 +51,11 @@ def _add_constant(rows, row, c, w):
     indices = rows.indices
     amount = c * rows.value[k]
     while j < end:
-        w[indices[j]] += amount
-        w[indices[j + _1]] += amount
-        w[indices[j + _2]] += amount
-        w[indices[j + _3]] += amount
+        i0, i1, i2, i3 = four(indices, j)
+        w[i0] += amount
+        w[i1] += amount
+        w[i2] += amount
+        w[i3] += amount
         j += _GROUP
     w[0] = w[1] = w[2] = 0.0  # what padding points to
 
@@ -63,10 +65,11 @@ def _dot_sparse(rows, row, w, factor):
     indices, data = rows.indices, rows.data
     s0 = s1 = s2 = s3 = 0.0
     while j < end:
-        s0 += np.float64(data[j]) * w[indices[j]]
-        s1 += np.float64(data[j + _1]) * w[indices[j + _1]]
-        s2 += np.float64(data[j + _2]) * w[indices[j + _2]]
-        s3 += np.float64(data[j + _3]) * w[indices[j + _3]]
+        i0, i1, i2, i3 = four(indices, j)
+        s0 += np.float64(data[j]) * w[i0]
+        s1 += np.float64(data[j + _1]) * w[i1]
+        s2 += np.float64(data[j + _2]) * w[i2]
+        s3 += np.float64(data[j + _3]) * w[i3]
         j += _GROUP
     return factor * ((s0 + s1) + (s2 + s3))
 
@@ -75,10 +78,11 @@ def _add_sparse(rows, row, c, w):
     _, j, end = row
     indices, data = rows.indices, rows.data
     while j < end:
-        w[indices[j]] += c * np.float64(data[j])
-        w[indices[j + _1]] += c * np.float64(data[j + _1])
-        w[indices[j + _2]] += c * np.float64(data[j + _2])
-        w[indices[j + _3]] += c * np.float64(data[j + _3])
+        i0, i1, i2, i3 = four(indices, j)
+        w[i0] += c * np.float64(data[j])
+        w[i1] += c * np.float64(data[j + _1])
+        w[i2] += c * np.float64(data[j + _2])
+        w[i3] += c * np.float64(data[j + _3])
         j += _GROUP
 
 

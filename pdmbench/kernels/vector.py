@@ -42,6 +42,11 @@ def dot8(matrix, k, w, head):
     return halves[0] + halves[1]
 
 
+def four(indices, j):
+    """Items j to j+3 of unsigned 16- or 32-bit ``indices``, read 64 bits at a time."""
+    return indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
+
+
 def prefetch(array, index):
     """Hint that item ``index`` of a flat ``array`` will be read soon.
 
@@ -87,6 +92,32 @@ def _dot8(typing_context, matrix, k, w, head):
 @overload(dot8, jit_options=INLINED)
 def _dot8_jit(matrix, k, w, head):
     return lambda matrix, k, w, head: _dot8(matrix, k, w, head)
+
+
+@intrinsic
+def _four(typing_context, indices, j):
+    result = types.UniTuple(types.uint64, 4)
+    signature = result(indices, j)
+
+    def generate(context, builder, signature, arguments):
+        array_type, j_type = signature.args
+        array = context.make_array(array_type)(context, builder, arguments[0])
+        j = context.cast(builder, arguments[1], j_type, types.intp)
+        bits, word = array_type.dtype.bitwidth, ir.IntType(64)
+        start = builder.bitcast(builder.gep(array.data, [j]), word.as_pointer())
+        items = []
+        for i in range(4 * bits // 64):
+            packed = builder.load(builder.gep(start, [word(i)]), align=bits // 8)
+            for shift in range(0, 64, bits):  # the first item is in the lowest bits
+                items.append(builder.and_(builder.lshr(packed, word(shift)), word(2**bits - 1)))
+        return context.make_tuple(builder, result, items)
+
+    return signature, generate
+
+
+@overload(four, jit_options=INLINED)
+def _four_jit(indices, j):
+    return lambda indices, j: _four(indices, j)
 
 
 @intrinsic
