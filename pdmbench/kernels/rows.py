@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import overload
 
 from pdmbench.kernels import INLINED
-from pdmbench.kernels.vector import dot8, four, prefetch
+from pdmbench.kernels.vector import dot4, dot8, four, prefetch
 from pdmbench.patterns import CACHE_LINE, GROUP, HEAD, ConstantRows, DenseRows, SparseRows
 
 # Unsigned: numba then leaves out the branch for negative indices.
@@ -62,16 +62,7 @@ def _add_constant(rows, row, c, w):
 
 def _dot_sparse(rows, row, w, factor):
     _, j, end = row
-    indices, data = rows.indices, rows.data
-    s0 = s1 = s2 = s3 = 0.0
-    while j < end:
-        i0, i1, i2, i3 = four(indices, j)
-        s0 += np.float64(data[j]) * w[i0]
-        s1 += np.float64(data[j + _1]) * w[i1]
-        s2 += np.float64(data[j + _2]) * w[i2]
-        s3 += np.float64(data[j + _3]) * w[i3]
-        j += _GROUP
-    return factor * ((s0 + s1) + (s2 + s3))
+    return factor * dot4(rows.data, rows.indices, j, end, w)
 
 
 def _add_sparse(rows, row, c, w):

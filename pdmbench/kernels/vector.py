@@ -13,9 +13,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from pdmbench.kernels import INLINED
-from pdmbench.patterns import DENSE_GROUP
+from pdmbench.patterns import DENSE_GROUP, GROUP
 
 _LANES = ir.VectorType(ir.DoubleType(), DENSE_GROUP)
+_I32 = ir.IntType(32)
 
 
 def dot8(matrix, k, w, head):
@@ -40,6 +41,27 @@ def dot8(matrix, k, w, head):
     quarters = lanes[:4] + lanes[4:]
     halves = quarters[:2] + quarters[2:]
     return halves[0] + halves[1]
+
+
+def dot4(data, indices, j, end, w):
+    """Σ data[i] w[indices[i]] for j ≤ i < end, whole groups of four, in four lanes.
+
+    Parameters
+    ----------
+    data : ndarray of float32 or float64
+    indices : ndarray of uint16 or uint32
+    j, end : int
+    w : ndarray of float64
+
+    Returns
+    -------
+    float
+        (s₀+s₁) + (s₂+s₃): lane l sums i ≡ l (mod 4) in ascending order.
+    """
+    lanes = np.zeros(GROUP)
+    for i in range(j, end, GROUP):
+        lanes += data[i : i + GROUP].astype(np.float64) * w[indices[i : i + GROUP]]
+    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 
 
 def four(indices, j):
@@ -95,6 +117,53 @@ def _dot8_jit(matrix, k, w, head):
 
 
 @intrinsic
+def _dot4(typing_context, data, indices, j, end, w):
+    signature = types.float64(data, indices, j, end, w)
+
+    def generate(context, builder, signature, arguments):
+        data_type, indices_type, j_type, end_type, w_type = signature.args
+        values = context.make_array(data_type)(context, builder, arguments[0])
+        packed = context.make_array(indices_type)(context, builder, arguments[1])
+        weights = context.make_array(w_type)(context, builder, arguments[4])
+        j = context.cast(builder, arguments[2], j_type, types.intp)
+        end = context.cast(builder, arguments[3], end_type, types.intp)
+        lanes = ir.VectorType(ir.DoubleType(), GROUP)
+        stored = ir.VectorType(context.get_data_type(data_type.dtype), GROUP)
+        sums = cgutils.alloca_once_value(builder, ir.Constant(lanes, [0.0] * GROUP))
+        step = ir.Constant(j.type, GROUP)
+        with cgutils.for_range_slice(builder, j, end, step, j.type) as (i, _):
+            x = builder.load(builder.bitcast(builder.gep(values.data, [i]), stored.as_pointer()), align=4)
+            if data_type.dtype != types.float64:
+                x = builder.fpext(x, lanes)
+            v = ir.Constant(lanes, ir.Undefined)
+            for lane, index in enumerate(_load_four(builder, packed.data, i, indices_type.dtype.bitwidth)):
+                v = builder.insert_element(v, builder.load(builder.gep(weights.data, [index])), _I32(lane))
+            builder.store(builder.fadd(builder.load(sums), builder.fmul(x, v)), sums)
+        total = builder.load(sums)
+        s0, s1, s2, s3 = (builder.extract_element(total, _I32(lane)) for lane in range(GROUP))
+        return builder.fadd(builder.fadd(s0, s1), builder.fadd(s2, s3))
+
+    return signature, generate
+
+
+@overload(dot4, jit_options=INLINED)
+def _dot4_jit(data, indices, j, end, w):
+    return lambda data, indices, j, end, w: _dot4(data, indices, j, end, w)
+
+
+def _load_four(builder, data, j, bits):
+    """Items j to j+3 as 64-bit integers; the first of those packed in a word is in its lowest bits."""
+    word = ir.IntType(64)
+    start = builder.bitcast(builder.gep(data, [j]), word.as_pointer())
+    items = []
+    for i in range(GROUP * bits // 64):
+        packed = builder.load(builder.gep(start, [word(i)]), align=bits // 8)
+        for shift in range(0, 64, bits):
+            items.append(builder.and_(builder.lshr(packed, word(shift)), word(2**bits - 1)))
+    return items
+
+
+@intrinsic
 def _four(typing_context, indices, j):
     result = types.UniTuple(types.uint64, 4)
     signature = result(indices, j)
@@ -103,13 +172,7 @@ def _four(typing_context, indices, j):
         array_type, j_type = signature.args
         array = context.make_array(array_type)(context, builder, arguments[0])
         j = context.cast(builder, arguments[1], j_type, types.intp)
-        bits, word = array_type.dtype.bitwidth, ir.IntType(64)
-        start = builder.bitcast(builder.gep(array.data, [j]), word.as_pointer())
-        items = []
-        for i in range(4 * bits // 64):
-            packed = builder.load(builder.gep(start, [word(i)]), align=bits // 8)
-            for shift in range(0, 64, bits):  # the first item is in the lowest bits
-                items.append(builder.and_(builder.lshr(packed, word(shift)), word(2**bits - 1)))
+        items = _load_four(builder, array.data, j, array_type.dtype.bitwidth)
         return context.make_tuple(builder, result, items)
 
     return signature, generate

@@ -40,7 +40,10 @@ class TestExactly:
         compiled = np.empty(problem.m)
         margins.augmented_products(problem.y, problem.slots(w), compiled)
         assert np.array_equal(compiled, labels * (x @ w[:-1] + w[-1]))
-        interpreted = [rows.dot(problem.patterns.rows, k, problem.slots(w), 1.0) for k in range(problem.m)]
+        stored = problem.patterns.rows
+        interpreted = [
+            rows.dot(stored, rows.find(stored, k), problem.slots(w), 1.0) for k in range(problem.m)
+        ]
         assert np.array_equal(interpreted, x @ w[:-1])
 
     def test_steps(self, layout):
@@ -52,9 +55,10 @@ class TestExactly:
         assert np.array_equal(
             problem.augmented(compiled), 1 + np.append(x.T @ (labels * dual), labels @ dual)
         )
+        stored = problem.patterns.rows
         for k in range(problem.m):
             interpreted = problem.slots(np.ones(31))
-            rows.add(problem.patterns.rows, k, -3.0, interpreted)
+            rows.add(stored, rows.find(stored, k), -3.0, interpreted)
             assert np.array_equal(problem.augmented(interpreted), np.append(1 - 3 * x[k], 1))
 
     def test_squared_norms(self, layout):
