@@ -12,7 +12,7 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 import click
 
-from benchmarks import certified, generate, kernels, publish, scaling
+from benchmarks import anatomy, certified, generate, kernels, publish, scaling
 from benchmarks.harness import Report, pin
 from benchmarks.sources import Source, parse
 from benchmarks.yardstick import Yardstick
@@ -20,6 +20,7 @@ from pdmbench.errors import PdmbenchError
 from pdmbench.paths import root
 
 HERE = Path(__file__).resolve().parent
+DEFAULT_DATA = ("adult", "web", "rcv1like-100k", "covlike", "covlike-dense")
 
 
 def _data_folder() -> Path:
@@ -78,11 +79,20 @@ def cli() -> None:
 @measuring
 def kernels_(data_sets, algorithms, yardstick, eps, repeats, core, output, folder) -> None:
     """Seconds, row products and bytes a second of each solver; against another program's."""
-    sources = _sources(data_sets or ("adult", "web", "rcv1like-100k", "covlike", "covlike-dense"), folder)
+    sources = _sources(data_sets or DEFAULT_DATA, folder)
     report = Report(output, pin(core), repeats)
     with tempfile.TemporaryDirectory() as scratch:
         other = Yardstick(yardstick, Path(scratch)) if yardstick else None
         kernels.measure(sources, algorithms, eps, repeats, report, other)
+
+
+@cli.command("anatomy")
+@_options(data_option, algorithms_option(anatomy.ALGORITHMS))
+@measuring
+def anatomy_(data_sets, algorithms, eps, repeats, core, output, folder) -> None:
+    """Where training time goes: full epochs, active sets, copying, the rest."""
+    sources = _sources(data_sets or DEFAULT_DATA, folder)
+    anatomy.measure(sources, algorithms, eps, repeats, Report(output, pin(core), repeats))
 
 
 @cli.command("certified")
@@ -139,10 +149,11 @@ def publish_(output) -> None:
 @measuring
 @click.pass_context
 def all_(context, data_sets, yardstick, output, **common) -> None:
-    """All measurements; --data is for kernels and certified."""
+    """All measurements; --data is for all but scaling."""
     context.invoke(scaling_, output=output, **common)  # first: its own process must not be bound to a core
     chosen = {"data_sets": data_sets} if data_sets else {}
     context.invoke(kernels_, yardstick=yardstick, output=output, **chosen, **common)
+    context.invoke(anatomy_, output=output, **chosen, **common)
     context.invoke(certified_, output=output, **chosen, **common)
 
 

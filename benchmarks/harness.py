@@ -144,6 +144,15 @@ def train(algorithm: str, problem: MarginProblem, settings: Settings) -> Solutio
         say(f"{algorithm}: compiled while training, so its warm-up misses a kernel; this run is repeated")
 
 
+def target_margin(algorithm: str, problem: MarginProblem, eps: float) -> float | None:
+    """β for a solver that has to be told one: what PDM reaches at ε. None for the others."""
+    partner = solvers.TARGET_FROM.get(algorithm)
+    if partner is None:
+        return None
+    warm_up(partner, problem)
+    return train(partner, problem, Settings(eps=eps)).certify(problem).margin
+
+
 def say(line: str) -> None:
     """Progress, on stderr."""
     print(line, file=sys.stderr, flush=True)

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.harness import Report, alternate, read_bandwidth, say, spread, train, warm_up
+from benchmarks.harness import Report, alternate, read_bandwidth, say, spread, target_margin, train, warm_up
 from benchmarks.sources import Source, bytes_per_product
 from benchmarks.yardstick import Yardstick
-from pdmbench import solvers
 from pdmbench.problem import MarginProblem
 from pdmbench.report.grid import number
 from pdmbench.solvers.base import Settings
@@ -32,38 +31,35 @@ def measure(
 ) -> None:
     """Measure all solvers on all data sets and write the table ``kernels``."""
     bandwidth = read_bandwidth()
-    rows, runs = [], []
-    for source in sources:
-        problem = source.problem()
-        if yardstick:
-            yardstick.read(problem)
-        for algorithm in algorithms:
-            say(f"kernels: {source.name} {algorithm}")
-            results = _pairs(problem, algorithm, eps, repeats, yardstick)
-            for side, measured in results.items():
-                runs += [
-                    {"data set": source.name, "algorithm": algorithm, "side": side, **r} for r in measured
-                ]
-            rows.append(
-                [source.name, problem.patterns.layout, algorithm, *_cells(problem, results, bandwidth)]
-            )
     remarks = [
         f"one core reads {bandwidth / 1e9:.1f} GB/s from memory; active sets come from caches, so a share may"
         " exceed 100 %",
         "bytes: the stored row with its pointer, its label and dual coefficient; not the weights",
     ]
-    report.write("kernels", f"Training time, ε = {eps:g}", _HEAD, rows, runs, remarks)
+    rows, runs = [], []
+    try:
+        for source in sources:
+            problem = source.problem()
+            if yardstick:
+                yardstick.read(problem)
+            for algorithm in algorithms:
+                say(f"kernels: {source.name} {algorithm}")
+                results = _pairs(problem, algorithm, eps, repeats, yardstick)
+                cells = _cells(problem, results, bandwidth)
+                rows.append([source.name, problem.patterns.layout, algorithm, *cells])
+                for side, measured in results.items():
+                    what = {"data set": source.name, "algorithm": algorithm, "side": side}
+                    runs += [what | run for run in measured]
+    finally:  # hours of measurements survive what ends them early
+        if rows:
+            report.write("kernels", f"Training time, ε = {eps:g}", _HEAD, rows, runs, remarks)
 
 
 def _pairs(
     problem: MarginProblem, algorithm: str, eps: float, repeats: int, yardstick: Yardstick | None
 ) -> dict[str, list[dict[str, Any]]]:
     """Alternating runs, ours first; the seed changes from pair to pair."""
-    beta = None
-    if algorithm in solvers.TARGET_FROM:
-        partner = solvers.TARGET_FROM[algorithm]
-        warm_up(partner, problem)
-        beta = train(partner, problem, Settings(eps=eps)).certify(problem).margin
+    beta = target_margin(algorithm, problem, eps)
     warm_up(algorithm, problem)
 
     def ours(repetition: int) -> dict[str, Any]:

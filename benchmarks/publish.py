@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pdmbench.errors import UsageError
 
-TABLES = ("kernels", "certified", "scaling")
+TABLES = ("kernels", "anatomy", "certified", "scaling")
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
