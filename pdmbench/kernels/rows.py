@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import overload
 
 from pdmbench.kernels import INLINED
-from pdmbench.kernels.vector import dot4, dot8, four, prefetch
+from pdmbench.kernels.vector import copy4, dot4, dot8, four, prefetch
 from pdmbench.patterns import CACHE_LINE, GROUP, HEAD, ConstantRows, DenseRows, SparseRows
 
 # Unsigned: numba then leaves out the branch for negative indices.
@@ -127,18 +127,13 @@ def _squared_dense(rows, k):
 
 
 def _gather_constant(rows, members, out):
-    end = np.uint64(0)
+    end, last = np.uint64(0), members.shape[0] - 1
     out.indptr[0] = 0
-    last = members.shape[0] - 1
     for i in range(members.shape[0]):
-        k = members[i]
+        k, j, stop = find(rows, members[i])
         prefetch_row(rows, members[min(i + AHEAD, last)])
-        j, stop = np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])
         while j < stop:
-            out.indices[end] = rows.indices[j]
-            out.indices[end + _1] = rows.indices[j + _1]
-            out.indices[end + _2] = rows.indices[j + _2]
-            out.indices[end + _3] = rows.indices[j + _3]
+            copy4(rows.indices, j, out.indices, end)
             j += _GROUP
             end += _GROUP
         out.indptr[i + 1] = end
@@ -146,16 +141,16 @@ def _gather_constant(rows, members, out):
 
 
 def _gather_sparse(rows, members, out):
-    end = 0
+    end, last = np.uint64(0), members.shape[0] - 1
     out.indptr[0] = 0
-    last = members.shape[0] - 1
     for i in range(members.shape[0]):
-        k = members[i]
+        _, j, stop = find(rows, members[i])
         prefetch_row(rows, members[min(i + AHEAD, last)])
-        for j in range(np.uint64(rows.indptr[k]), np.uint64(rows.indptr[k + 1])):
-            out.indices[end] = rows.indices[j]
-            out.data[end] = rows.data[j]
-            end += 1
+        while j < stop:
+            copy4(rows.indices, j, out.indices, end)
+            copy4(rows.data, j, out.data, end)
+            j += _GROUP
+            end += _GROUP
         out.indptr[i + 1] = end
 
 

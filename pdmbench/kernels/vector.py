@@ -69,6 +69,11 @@ def four(indices, j):
     return indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
 
 
+def copy4(source, j, target, i):
+    """Copy items j to j+3 of ``source`` to i to i+3 of ``target``, of the same type, at once."""
+    target[i : i + GROUP] = source[j : j + GROUP]
+
+
 def prefetch(array, index):
     """Hint that item ``index`` of a flat ``array`` will be read soon.
 
@@ -181,6 +186,32 @@ def _four(typing_context, indices, j):
 @overload(four, jit_options=INLINED)
 def _four_jit(indices, j):
     return lambda indices, j: _four(indices, j)
+
+
+@intrinsic
+def _copy4(typing_context, source, j, target, i):
+    signature = types.void(source, j, target, i)
+
+    def generate(context, builder, signature, arguments):
+        source_type, j_type, target_type, i_type = signature.args
+        group = ir.VectorType(context.get_data_type(source_type.dtype), GROUP).as_pointer()
+
+        def place(array_type, array, index_type, index):
+            items = context.make_array(array_type)(context, builder, array)
+            index = context.cast(builder, index, index_type, types.intp)
+            return builder.bitcast(builder.gep(items.data, [index]), group)
+
+        align = source_type.dtype.bitwidth // 8
+        four = builder.load(place(source_type, arguments[0], j_type, arguments[1]), align=align)
+        builder.store(four, place(target_type, arguments[2], i_type, arguments[3]), align=align)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@overload(copy4, jit_options=INLINED)
+def _copy4_jit(source, j, target, i):
+    return lambda source, j, target, i: _copy4(source, j, target, i)
 
 
 @intrinsic
