@@ -12,7 +12,7 @@ import pdmbench
 from pdmbench.bench import memory
 from pdmbench.bench.plan import USES_ETA, Cell
 from pdmbench.bench.record import Record
-from pdmbench.errors import DownloadError, PdmbenchError, SolverUnavailable
+from pdmbench.errors import DataError, DownloadError, PdmbenchError, SolverUnavailable
 from pdmbench.solvers.base import BudgetExhausted, Monitor, Settings, Status, TracePoint
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pdmbench.problem import MarginProblem
 
 Report = Callable[[str], None]
+
+_WEIGHT_VECTORS = 3  # a solver's, the solution's and the one that is certified
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def prepare(cell: Cell, report: Report, compilation: Compilation | None = None) 
     data = load(cell.dataset, cell.positive, report)
     for note in data.notes:
         report(f"{data.name}: {note}")
+    _leave_room(data)
     compilation = compilation or Compilation(report)
     compiled = compilation.seconds
     with compilation.watched(f"{data.patterns.layout} rows"):
@@ -74,6 +77,19 @@ def prepare(cell: Cell, report: Report, compilation: Compilation | None = None) 
         problem = MarginProblem(data.patterns, data.labels, delta, cell.rho)
     seconds = time.perf_counter() - began - (compilation.seconds - compiled)
     return Prepared(data, problem, seconds)
+
+
+def _leave_room(data: DataSet) -> None:
+    """Refuse data whose weight vectors would not fit into memory: few entries may name a huge feature."""
+    needed = _WEIGHT_VECTORS * 8.0 * data.patterns.n / 2**20
+    free = memory.available()
+    if needed > free:
+        raise DataError(
+            f"{data.patterns.n:,} features: weight vectors take {needed / 1024:.1f} GiB,"
+            f" {free / 1024:.1f} are free",
+            data.name,
+            "number the features without gaps",
+        )
 
 
 def warm_up(algorithm: str, problem: MarginProblem, compilation: Compilation) -> None:

@@ -14,6 +14,13 @@ def peak_rss() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNIT
 
 
+def available() -> float:
+    """What new allocations can have before the machine swaps."""
+    import psutil
+
+    return psutil.virtual_memory().available / 2**20
+
+
 def own(pid: int) -> float | None:
     """Memory that a process and its children now hold for themselves; mapped files are not counted.
 

@@ -61,3 +61,14 @@ def test_own_memory_counts_what_is_allocated_and_not_what_is_mapped(tmp_path):
 
 def test_memory_of_a_process_that_is_gone_is_not_known():
     assert memory.own(2**22 + 1) is None
+
+
+def test_data_whose_weight_vectors_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "few.svm"
+    path.write_text("+1 1:1 10000000:1\n-1 2:1\n")  # three vectors of 10⁷ numbers: 229 MiB
+    cell = Cell(dataset=str(path), algorithm="pdm", delta=1.0)
+    monkeypatch.setattr(memory, "available", lambda: 200.0)
+    with pytest.raises(DataError, match="10,000,000 features: weight vectors take"):
+        measure.prepare(cell, print)
+    monkeypatch.setattr(memory, "available", lambda: 240.0)
+    assert measure.prepare(cell, print).problem.n == 10_000_000
