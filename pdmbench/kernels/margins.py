@@ -57,7 +57,7 @@ def step(y, row, size, weights, dual):
 
 @inlined
 def row_at(y, order, i):
-    """The row of pattern order[i], of the last one beyond the end.
+    """The row of pattern order[i]; beyond the end, of the last one.
 
     Asked for one pattern ahead: after a branch that was guessed wrong, its product need not wait for it.
     """

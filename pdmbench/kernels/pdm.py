@@ -16,7 +16,7 @@ def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual,
     ----------
     y : Reflected
     order : ndarray of uint32
-        Patterns in the order of their visits.
+        Patterns in the order of their visits, at least one.
     rounds : int
         Passes over ``order``; the first without an update is the last.
     scattered : bool
@@ -26,7 +26,7 @@ def sweep(y, order, rounds, scattered, eps, multiple, cut, state, weights, dual,
     multiple : bool
         Take the smallest λ after which the pattern no longer asks for an update, instead of 1.
     cut : float
-        Keep the visited pattern when a·y_k ≤ cut · (1−ε) ‖a‖²/t.
+        At least 1: keep the visited pattern when a·y_k ≤ cut · (1−ε) ‖a‖²/t.
     state : ndarray of shape (2,)
         t and ‖a‖², in and out.
     weights, dual : ndarray

@@ -1,7 +1,8 @@
-"""What numba cannot be told in Python: a product in eight fixed lanes, and a hint to fetch memory early.
+"""What numba cannot be told in Python: products in fixed lanes, several items at once, memory fetched early.
 
-LLVM may not reorder a floating-point sum by itself, so a dense product stays scalar unless its lanes are
-written out. Each function has a Python form with the same results, which also runs without the JIT.
+LLVM may not reorder a floating-point sum by itself, so a product stays scalar unless its lanes are written
+out; nor does it join loads that stand between others. Each function has a Python form with the same results,
+which also runs without the JIT.
 """
 
 from __future__ import annotations
@@ -104,14 +105,13 @@ def _dot8(typing_context, matrix, k, w, head):
             v = builder.load(builder.bitcast(builder.gep(start, [j]), _LANES.as_pointer()), align=8)
             builder.store(builder.fadd(builder.load(sums), builder.fmul(x, v)), sums)
         total = builder.load(sums)
-        index = ir.IntType(32)
         for width in (4, 2, 1):
-            low = ir.Constant(ir.VectorType(index, width), list(range(width)))
-            high = ir.Constant(ir.VectorType(index, width), list(range(width, 2 * width)))
+            low = ir.Constant(ir.VectorType(_I32, width), list(range(width)))
+            high = ir.Constant(ir.VectorType(_I32, width), list(range(width, 2 * width)))
             total = builder.fadd(
                 builder.shuffle_vector(total, total, low), builder.shuffle_vector(total, total, high)
             )
-        return builder.extract_element(total, index(0))
+        return builder.extract_element(total, _I32(0))
 
     return signature, generate
 
