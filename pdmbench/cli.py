@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -40,6 +41,7 @@ def main() -> None:
     from pdmbench.errors import PdmbenchError
 
     _prepare_streams()
+    warnings.formatwarning = lambda message, *_, **__: f"pdmbench: {message}\n"
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     state = State()
     try:

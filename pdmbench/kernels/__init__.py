@@ -6,8 +6,10 @@ every x86-64 machine, and with ``NUMBA_DISABLE_JIT=1``.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
 import tempfile
 import warnings
 from pathlib import Path
@@ -31,6 +33,7 @@ def _cache_folder() -> Path:
             return folder
     except OSError as error:
         fallback = Path(tempfile.mkdtemp(prefix="pdmbench-kernels-"))
+        atexit.register(shutil.rmtree, fallback, ignore_errors=True)
         warnings.warn(
             f"{folder} cannot be written ({error.strerror}): kernels are compiled anew", stacklevel=2
         )
