@@ -86,9 +86,10 @@ class Clock:
 
 
 @contextmanager
-def watched() -> Iterator[Clock]:
-    """Time the parts of the runs made meanwhile."""
-    clock, sets = Clock(), active_sets.ActiveSets
+def watched(clock: Clock) -> Iterator[None]:
+    """Time the parts of the run made meanwhile, from zero on."""
+    clock.seconds, clock.visits = dict.fromkeys(_PARTS, 0.0), dict.fromkeys(_PARTS, 0)
+    sets = active_sets.ActiveSets
     begin = sets.__init__
 
     def begin_watched(self, problem, dual, visit, levels, monitor):
@@ -101,7 +102,7 @@ def watched() -> Iterator[Clock]:
         mock.patch.object(active_sets.Copy, "gather", clock.timed("copy", gather)),
         mock.patch.object(active_sets.Permutation, "draw", clock.timed("order", draw)),
     ):
-        yield clock
+        yield
 
 
 def bare_product(problem: MarginProblem) -> float:
@@ -141,8 +142,8 @@ def measure(
 
 
 def _apart(algorithm: str, problem: MarginProblem, settings: Settings) -> dict[str, float]:
-    with watched() as clock:
-        seconds = train(algorithm, problem, settings).train_seconds
+    clock = Clock()
+    seconds = train(algorithm, problem, settings, lambda: watched(clock)).train_seconds
     parts = {f"{part} s": value for part, value in clock.seconds.items()}
     return {
         "seconds": seconds,

@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -132,12 +133,20 @@ def warm_up(algorithm: str, problem: MarginProblem) -> None:
     measure.warm_up(algorithm, problem, Compilation(say))
 
 
-def train(algorithm: str, problem: MarginProblem, settings: Settings) -> Solution:
-    """Train once with warm kernels: a run in which one was compiled after all does not count."""
+def train(
+    algorithm: str,
+    problem: MarginProblem,
+    settings: Settings,
+    around: Callable[[], AbstractContextManager] = nullcontext,
+) -> Solution:
+    """Train once with warm kernels, within ``around()``.
+
+    A run in which a kernel was compiled after all does not count: there is another one.
+    """
     solver = solvers.get(algorithm)
     while True:
         compilation = Compilation(say)
-        with compilation.watched(algorithm):
+        with compilation.watched(algorithm), around():
             solution = solver.solve(problem, settings, Monitor())
         if not compilation.settle():
             return solution

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import certified, publish, sources, yardstick
+from benchmarks import anatomy, certified, kernels, publish, sources, yardstick
 from benchmarks.__main__ import cli
 from benchmarks.generate import Documents, write_libsvm
 from benchmarks.harness import Report, alternate, pin, power_law, spread, train
 from benchmarks.peers import LiblinearDual, installed
 from pdmbench import data
-from pdmbench.errors import UsageError
+from pdmbench.errors import PdmbenchError, UsageError
 from pdmbench.patterns import Patterns
 from pdmbench.problem import MarginProblem
+from pdmbench.solvers.base import Settings
 
 
 @pytest.mark.parametrize("exponent", [-0.5, 0.0, 1.0, 1.37])
@@ -218,13 +219,18 @@ def test_tables_go_between_the_marks_of_the_readme(tmp_path):
     readme.write_text(f"before\n{publish.BEGIN}\nold\n{publish.END}\nafter\n")
     with pytest.raises(UsageError, match="no tables"):
         publish.fill(readme, tmp_path)
-    (tmp_path / "kernels.txt").write_text("new\n")
+    for name in ("b/kernels", "kernels", "anatomy", "scaling", "a/kernels", "other"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.txt").write_text(f"{name}\n")
     for _ in range(2):
         publish.fill(readme, tmp_path)
-        assert readme.read_text() == f"before\n{publish.BEGIN}\n\n```text\nnew\n```\n\n{publish.END}\nafter\n"
+        head, *tables, tail = readme.read_text().split("```")
+        assert (head, tail) == (f"before\n{publish.BEGIN}\n\n", f"\n\n{publish.END}\nafter\n")
+        published = [table.removeprefix("text").strip() for table in tables[::2]]
+        assert published == ["kernels", "a/kernels", "b/kernels", "anatomy", "scaling"]
 
 
-@pytest.mark.parametrize("command", ["kernels", "certified", "scaling"])
+@pytest.mark.parametrize("command", ["kernels", "anatomy", "certified", "scaling"])
 def test_a_command_measures_and_writes(command, cache, documents, tmp_path, monkeypatch):
     from benchmarks import scaling
 
@@ -246,3 +252,25 @@ def test_a_command_measures_and_writes(command, cache, documents, tmp_path, monk
     # The curve over m has two points, that over entries a row two, that over 1/ε one.
     assert len(ours) == (2 + 2 + 1 if command == "scaling" else 1)
     assert all(float(run["seconds"]) >= 0.0 for run in ours)
+
+
+@pytest.mark.parametrize("algorithm", ["pdm", "mpu", "romma"])
+def test_the_parts_of_a_run_are_the_whole_run(problem, algorithm):
+    clock = anatomy.Clock()
+    solution = train(algorithm, problem, Settings(eps=0.1, seed=1), lambda: anatomy.watched(clock))
+    exact_pass = problem.m if algorithm == "mpu" else 0  # its last one is no sweep
+    assert clock.visits["full"] + clock.visits["active"] + exact_pass == solution.row_products
+    assert clock.visits["full"] == solution.full_epochs * problem.m
+    assert sum(clock.seconds.values()) > 0.0
+
+
+@pytest.mark.parametrize("measuring", [kernels, certified])
+def test_what_is_measured_survives_an_interruption(measuring, cache, documents, tmp_path):
+    good = sources.parse(f"{documents}@0.5", tmp_path)
+    interrupted = sources.Source(str(tmp_path / "missing.svm"), "missing", 1.0)
+    report = Report(tmp_path, None, 1)
+    more = (None,) if measuring is kernels else ()
+    with pytest.raises(PdmbenchError, match=r"missing\.svm"):
+        measuring.measure([good, interrupted], ["cd"], 0.2, 1, report, *more)
+    name = measuring.__name__.rpartition(".")[2]
+    assert "documents" in (tmp_path / f"{name}.txt").read_text()
