@@ -1,8 +1,8 @@
 """The schedule of presentations: full epochs, and nested active sets between them (paper, section 5).
 
 Every visit is an ordinary presentation of a pattern, so the theorems keep holding. A set that is small
-enough is copied together first: passes over contiguous rows take about half the time of passes over rows
-scattered through memory, and each set is passed over several times.
+enough is copied together first: passes over contiguous rows take half to a third of the time of passes over
+rows scattered through memory, and each set is passed over several times.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pdmbench.solvers.base import Monitor
 
 COPY_FROM = 2**19  # bytes; patterns that fit in a usual second-level cache are not worth copying
 COPY_LEAST = 2**17  # bytes; so few patterns are in the cache after their first pass
-COPY_DEPTH = 2  # the third set is a small part of the second, already together
-COPY_LIMIT = 32 * 2**20  # bytes; a larger set is visited in place, so memory does not grow with the data
+COPY_DEPTH = 2  # the third set is a small part of the second, which is together already
+COPY_LIMIT = 192 * 2**20  # bytes; a larger set is visited in place, so memory does not grow with the data
 
 
 class Level(NamedTuple):
@@ -135,7 +135,8 @@ class ActiveSets:
         parent, own = len(y.label) * size, len(members) * size
         if not len(members):
             return
-        near = depth >= COPY_DEPTH or parent < COPY_FROM or own < COPY_LEAST
+        together = y is not self.problem.y
+        near = (together and depth >= COPY_DEPTH) or parent < COPY_FROM or own < COPY_LEAST
         if near or own > COPY_LIMIT:
             self._rounds(y, dual, members, not near, depth)
             return

@@ -13,12 +13,13 @@ import numpy as np
 from pdmbench.kernels import cd, margins, newton
 from pdmbench.kernels.margins import Reflected
 from pdmbench.problem import MarginProblem
-from pdmbench.solvers.active_sets import COPY_LIMIT, Copy, Permutation, bytes_per_pattern
+from pdmbench.solvers.active_sets import Copy, Permutation, bytes_per_pattern
 from pdmbench.solvers.base import BudgetExhausted, KernelSolver, Monitor, Settings, Solution, Status
 
 FEW_FEATURES = 2048  # up to here Newton's steps are cheap beside a pass over the patterns
 CERTIFY_FROM = 3.5  # an exact pass pays once the estimated accuracy is below this many ε
 SMALLEST_SAMPLE = 2000  # patterns
+LARGEST_SAMPLE = 32 * 2**20  # bytes, of those before the whole
 SAMPLE_GROWTH = 4  # each sample of the patterns is so many times the one before
 SAMPLE_ACCURACY = 0.3
 HESSIAN_ROWS = 64  # per feature: the Hessian of so many of the active patterns will do ...
@@ -147,7 +148,7 @@ class _Newton:
     def train(self) -> None:
         """Samples from small to large, then everything."""
         problem = self.problem
-        largest = COPY_LIMIT / bytes_per_pattern(problem)
+        largest = LARGEST_SAMPLE / bytes_per_pattern(problem)
         sizes = [problem.m]
         while sizes[0] // SAMPLE_GROWTH > max(SMALLEST_SAMPLE, 4 * problem.n):
             sizes.insert(0, sizes[0] // SAMPLE_GROWTH)
