@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import platformdirs
@@ -11,6 +12,9 @@ import pytest
 
 # Compiled kernels are shared by all tests and their processes, also by those with a data cache of their own.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(platformdirs.user_cache_path("pdmbench") / "kernels"))
+
+# A shell lets what it starts in the background ignore Ctrl-C, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
