@@ -131,10 +131,10 @@ class ActiveSets:
         self._descend(self.problem.y, self.dual, active, 0)
 
     def _descend(self, y: Reflected, dual: np.ndarray, members: np.ndarray, depth: int) -> None:
+        if not len(members):  # sweeps need at least one pattern
+            return
         size = self._bytes_per_pattern
         parent, own = len(y.label) * size, len(members) * size
-        if not len(members):
-            return
         together = y is not self.problem.y
         near = (together and depth >= COPY_DEPTH) or parent < COPY_FROM or own < COPY_LEAST
         if near or own > COPY_LIMIT:
