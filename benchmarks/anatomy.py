@@ -28,7 +28,6 @@ _HEAD = (
     "copying %", "orders %", "rest %", "bare product ns",
 )  # fmt: skip
 
-
 _PARTS = ("full", "active", "copy", "order")
 
 
@@ -120,25 +119,28 @@ def measure(
     sources: Sequence[Source], algorithms: Sequence[str], eps: float, repeats: int, report: Report
 ) -> None:
     """Take all solvers apart on all data sets and write the table ``anatomy``."""
-    rows: list[list[str]] = []
-    runs: list[dict[str, Any]] = []
-    for source in sources:
-        problem = source.problem()
-        bare = bare_product(problem)
-        for algorithm in algorithms:
-            say(f"anatomy: {source.name} {algorithm}")
-            beta = target_margin(algorithm, problem, eps)
-            warm_up(algorithm, problem)
-            measured = [_apart(algorithm, problem, Settings(eps, beta=beta, seed=k)) for k in range(repeats)]
-            rows.append([source.name, algorithm, *_cells(measured), number(bare)])
-            runs += [
-                {"data set": source.name, "algorithm": algorithm, "bare": bare, **run} for run in measured
-            ]
     remarks = [
         "rest: the solver's own Python code and the calls of kernels",
-        "bare product: a·y_k alone, all patterns in the order they are stored, no update, no branch to guess",
+        "bare product: a·y_k alone, all patterns in the order they are stored, no update",
     ]
-    report.write("anatomy", f"Where training time goes, ε = {eps:g}", _HEAD, rows, runs, remarks)
+    rows: list[list[str]] = []
+    runs: list[dict[str, Any]] = []
+    try:
+        for source in sources:
+            problem = source.problem()
+            bare = bare_product(problem)
+            for algorithm in algorithms:
+                say(f"anatomy: {source.name} {algorithm}")
+                beta = target_margin(algorithm, problem, eps)
+                warm_up(algorithm, problem)
+                settings = [Settings(eps, beta=beta, seed=seed) for seed in range(repeats)]
+                measured = [_apart(algorithm, problem, each) for each in settings]
+                rows.append([source.name, algorithm, *_cells(measured), number(bare)])
+                what = {"data set": source.name, "algorithm": algorithm, "bare": bare}
+                runs += [what | run for run in measured]
+    finally:
+        if rows:
+            report.write("anatomy", f"Where training time goes, ε = {eps:g}", _HEAD, rows, runs, remarks)
 
 
 def _apart(algorithm: str, problem: MarginProblem, settings: Settings) -> dict[str, float]:

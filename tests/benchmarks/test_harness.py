@@ -264,13 +264,13 @@ def test_the_parts_of_a_run_are_the_whole_run(problem, algorithm):
     assert sum(clock.seconds.values()) > 0.0
 
 
-@pytest.mark.parametrize("measuring", [kernels, certified])
+@pytest.mark.parametrize("measuring", [kernels, anatomy, certified])
 def test_what_is_measured_survives_an_interruption(measuring, cache, documents, tmp_path):
     good = sources.parse(f"{documents}@0.5", tmp_path)
     interrupted = sources.Source(str(tmp_path / "missing.svm"), "missing", 1.0)
     report = Report(tmp_path, None, 1)
     more = (None,) if measuring is kernels else ()
     with pytest.raises(PdmbenchError, match=r"missing\.svm"):
-        measuring.measure([good, interrupted], ["cd"], 0.2, 1, report, *more)
+        measuring.measure([good, interrupted], ["mpu"], 0.2, 1, report, *more)
     name = measuring.__name__.rpartition(".")[2]
     assert "documents" in (tmp_path / f"{name}.txt").read_text()
